@@ -1,0 +1,22 @@
+# make install: libraries, header, extension, shell, manual page, pkg-config file.
+
+if(TARGET weir)
+    install(TARGETS weir LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    # Relative, so that the installed tree can be moved.
+    file(RELATIVE_PATH weir_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/weir.pc.in ${PROJECT_BINARY_DIR}/weir.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+            FILES_MATCHING PATTERN "*.h")
+    if(NOT DUCKDB_LIB)
+        # The DuckDB we fetched goes where libweir's rpath finds it and nothing else does.
+        install(PROGRAMS ${weir_duckdb_lib} DESTINATION ${CMAKE_INSTALL_LIBDIR}/weir)
+    endif()
+endif()
+if(TARGET weir_shell)
+    install(TARGETS weir_shell RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES ${PROJECT_SOURCE_DIR}/docs/weir.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
+if(TARGET dbsp)
+    install(FILES ${WEIR_EXTENSION} DESTINATION ${CMAKE_INSTALL_LIBDIR}/weir)
+endif()
