@@ -1,0 +1,27 @@
+/* lock.h: a mutex with a rank; debug builds check that ranks are taken in rising order per thread.
+ */
+#ifndef WEIR_BASE_LOCK_H
+#define WEIR_BASE_LOCK_H
+
+#include <pthread.h>
+
+#include "base/base.h"
+
+/* Ranks in the order in which locks may be taken while holding another. */
+typedef enum LockRank {
+    LOCK_RANK_ENGINE = 1, /* the catalog, the circuits, the generation */
+    LOCK_RANK_HOST = 2,   /* the host's cached connection and statements */
+    LOCK_RANK_LEAF = 9,   /* taken and given back without calling anything */
+} LockRank;
+
+typedef struct Lock {
+    pthread_mutex_t mutex;
+    LockRank rank;
+} Lock;
+
+Status weir_lock_init(Lock *lock, LockRank rank, Error *err) WEIR_MUST_CHECK;
+void weir_lock_deinit(Lock *lock);
+void weir_lock_acquire(Lock *lock);
+void weir_lock_release(Lock *lock);
+
+#endif
