@@ -62,9 +62,18 @@ is_wanted() { # lock line
     *"=duckdb-1.5.6/libduckdb.so"*) [ -z "${DUCKDB_LIB:-}" ] ;;
     esac
 }
+is_present() { # lock line: fetched in this version, and nothing of it deleted since
+    [ -e "$(stamp_of "$1")" ] || return 1
+    # shellcheck disable=SC2086
+    set -- $1
+    shift 3
+    for pair in "$@"; do
+        [ -e "third_party/${pair#*=}" ] || return 1
+    done
+}
 is_lock_satisfied() {
     while IFS= read -r line; do
-        if is_wanted "$line" && [ ! -e "$(stamp_of "$line")" ]; then return 1; fi
+        if is_wanted "$line" && ! is_present "$line"; then return 1; fi
     done <$lock
 }
 
@@ -129,10 +138,9 @@ if [ $fetch = yes ]; then
     work=$(mktemp -d third_party/.fetch.XXXXXX)
     while IFS= read -r line; do
         is_wanted "$line" || continue
-        stamp=$(stamp_of "$line")
-        if [ -e "$stamp" ]; then continue; fi
+        if is_present "$line"; then continue; fi
         # shellcheck disable=SC2086
         fetch_package $line </dev/null
-        : >"$stamp"
+        : >"$(stamp_of "$line")"
     done <$lock
 fi
