@@ -18,7 +18,7 @@ demo: all
 	@demo/run.sh
 
 test: all
-	@cd build && ctest --output-on-failure -j2
+	@ctest --preset release
 
 bench: all
 	@bench/run.sh

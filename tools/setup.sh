@@ -6,7 +6,7 @@
 #
 # Debian packages come from apt (only missing ones; that needs root). DuckDB and the demo data come
 # from the npm registry that npm is configured for, pinned and checked by tools/deps.lock, and
-# land in third_party/. With DUCKDB_LIB=/path/libduckdb.so that library is used instead of ours.
+# land in third_party/. With DUCKDB_LIB=/path/libduckdb.so that library is used and none is fetched.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -59,7 +59,7 @@ is_wanted() { # lock line
     *) return 1 ;;
     esac
     case $1 in
-    *"=duckdb-1.5.6/libduckdb.so"*) [ -z "${DUCKDB_LIB:-}" ] ;;
+    *"/libduckdb.so "*) [ -z "${DUCKDB_LIB:-}" ] ;;
     esac
 }
 is_present() { # lock line: fetched in this version, and nothing of it deleted since
