@@ -31,8 +31,8 @@ fail() {
 tools/check_style || fail check_style
 echo "$files" | xargs clang-format --dry-run -Werror || fail clang-format
 
-# clang-tidy and cppcheck read the compile commands of the clang preset, which are clang's own
-# warnings too. Only files that are compiled can be looked at; headers are seen through them.
+# clang-tidy and cppcheck read the compile commands of the clang preset, so that clang's own warnings
+# are seen too. Only files that are compiled can be looked at; headers are seen through them.
 cmake --preset clang >/dev/null
 database=build/clang/compile_commands.json
 compiled=$(echo "$files" | while read -r file; do
