@@ -1,0 +1,62 @@
+/* arrangement.h: a Z-set indexed by key: key -> rows with weights.
+ *
+ * = row store + key index. The rows of a key form a short chain; above ARRANGEMENT_HEAVY rows the
+ * key is heavy: a dense vector of references plus a full-row index, so that retraction is O(1)
+ * under a key of a million rows. Equal rows are one row with a summed weight; a row whose weight
+ * returns to 0 is forgotten. A key with no row is forgotten. Rows with a NULL in a key column are
+ * stored like others: whether NULL matches NULL is the caller's decision before probing. */
+#ifndef WEIR_TRACE_ARRANGEMENT_H
+#define WEIR_TRACE_ARRANGEMENT_H
+
+#include "trace/hash_index.h"
+#include "trace/row_store.h"
+
+enum { ARRANGEMENT_HEAVY = 16 };
+
+typedef struct Arrangement Arrangement;
+
+Status weir_arrangement_new(Mem *mem, PagePool *pool, const RowLayoutSpec *spec, Arrangement **out,
+                            Error *err) WEIR_MUST_CHECK;
+void weir_arrangement_free(Arrangement *arrangement);
+const RowLayout *weir_arrangement_layout(const Arrangement *arrangement);
+
+/* Adds the weights of count (<= BATCH_CAPACITY) rows. columns: key (normalised), then payload;
+ * weights NULL = all +1; selection NULL = rows 0..count-1 of the columns, else places.
+ * Overflowing weights fail with WEIR_ERR_WEIGHT. */
+Status weir_arrangement_apply(Arrangement *arrangement, const Vector *const *columns,
+                              const uint16_t *selection, const int64_t *weights, size_t count,
+                              Error *err) WEIR_MUST_CHECK;
+
+/* A resumable probe: for keys 0..count-1 (through selection) every row of the key. */
+typedef struct ArrangementProbe {
+    struct ArrangementProbePriv *priv; /* owned by the arrangement, one per probe object */
+} ArrangementProbe;
+
+Status weir_arrangement_probe_new(Arrangement *arrangement, ArrangementProbe *probe, Error *err)
+    WEIR_MUST_CHECK;
+void weir_arrangement_probe_free(Arrangement *arrangement, ArrangementProbe *probe);
+
+/* Starts on the keys (normalised key columns, borrowed until the probe is exhausted). */
+void weir_arrangement_probe_start(Arrangement *arrangement, ArrangementProbe *probe,
+                                  const Vector *const *keys, const uint16_t *selection,
+                                  size_t count);
+
+/* The next up to `capacity` (<= BATCH_CAPACITY) pairs: places[i] = place of the key in the columns
+ * (after selection), rows[i] = the matching row. Returns how many; 0 = exhausted. Pairs of one key
+ * need not be adjacent. The arrangement must not change while a probe is open. */
+size_t weir_arrangement_probe_next(Arrangement *arrangement, ArrangementProbe *probe,
+                                   uint16_t *places, Row **rows, size_t capacity);
+
+/* out[i] = summed weight of the rows of key i (0 = no such key). */
+void weir_arrangement_key_weights(Arrangement *arrangement, const Vector *const *keys,
+                                  const uint16_t *selection, size_t count, int64_t *out);
+
+void weir_arrangement_end_step(Arrangement *arrangement);
+size_t weir_arrangement_row_count(const Arrangement *arrangement);
+size_t weir_arrangement_bytes(const Arrangement *arrangement);
+
+/* All rows, as weir_row_table_scan. */
+size_t weir_arrangement_scan(const Arrangement *arrangement, uint64_t *cursor, Row **rows,
+                             size_t capacity);
+
+#endif

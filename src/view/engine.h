@@ -1,0 +1,152 @@
+/* engine.h: the view manager of one database: catalog, followed tables, dependency graph,
+ * propagation, contents, change feeds.
+ *
+ * One commit, as far as it can be told apart, is one generation: all deltas enter the circuits in
+ * one step each, in topological order, and a reader sees whole generations only.
+ * Threads: every function may be called from any thread; the engine serialises. A host callback
+ * must not call the engine. */
+#ifndef WEIR_VIEW_ENGINE_H
+#define WEIR_VIEW_ENGINE_H
+
+#include "view/host.h"
+
+typedef struct Engine Engine;
+
+/* mem is borrowed; host is copied. */
+Status weir_engine_new(Mem *mem, const Host *host, Engine **out, Error *err) WEIR_MUST_CHECK;
+
+/* No reader may be open. The host's database may be gone already: only table_close and expr_close
+ * are called. */
+void weir_engine_free(Engine *engine);
+
+typedef enum CreateMode { CREATE_NEW, CREATE_IF_MISSING, CREATE_OR_REPLACE } CreateMode;
+
+typedef struct CreateSpec {
+    const char *name; /* possibly qualified and quoted */
+    const char *sql;  /* one SELECT */
+    ViewSettings settings;
+    CreateMode mode;
+} CreateSpec;
+
+/* Plans, populates and publishes a view; all or nothing. *was_created (may be NULL) is false if it
+ * was there already and the mode is CREATE_IF_MISSING. Replacing is refused while other views
+ * depend on the view, unless its columns stay the same. */
+Status weir_engine_create(Engine *engine, const CreateSpec *spec, bool *was_created, Error *err)
+    WEIR_MUST_CHECK;
+
+/* Refused with WEIR_ERR_HAS_DEPENDENTS unless cascade. *dropped (may be NULL) = views dropped. */
+Status weir_engine_drop(Engine *engine, const char *name, bool cascade, size_t *dropped, Error *err)
+    WEIR_MUST_CHECK;
+
+/* Rebuilds a view (and what depends on it) from its tables: mends a broken one. */
+Status weir_engine_refresh(Engine *engine, const char *name, Error *err) WEIR_MUST_CHECK;
+
+/* Brings all views up to date with the committed data. table NULL = all followed tables, otherwise
+ * only that one. *changed_rows (may be NULL) = net changed base rows. A view that fails becomes
+ * broken and does not fail the sync. */
+Status weir_engine_sync(Engine *engine, const char *table, uint64_t *changed_rows, Error *err)
+    WEIR_MUST_CHECK;
+
+/* Reading syncs first while this is on (the default). */
+void weir_engine_set_auto_sync(Engine *engine, bool on);
+bool weir_engine_auto_sync(const Engine *engine);
+
+uint64_t weir_engine_generation(Engine *engine);
+
+/* True if a name (as a replacement scan passes it, or qualified) is a view. Never fails. */
+bool weir_engine_has_view(Engine *engine, const char *name);
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* A view's shape. Everything is owned; free with weir_view_shape_deinit. */
+typedef struct ViewShape {
+    Arena arena;
+    Schema schema; /* with names */
+    const char *sql;
+    ViewSettings settings;
+    TableName name;
+    bool is_broken;
+} ViewShape;
+
+Status weir_engine_shape(Engine *engine, const char *name, ViewShape *out, Error *err)
+    WEIR_MUST_CHECK;
+void weir_view_shape_deinit(ViewShape *shape);
+
+typedef struct ViewReader ViewReader;
+
+/* The contents of a view at one generation, after a sync if auto-sync is on (or if `sync`).
+ * A broken view: WEIR_ERR_BROKEN with its reason. */
+Status weir_engine_read(Engine *engine, const char *name, ViewReader **out, Error *err)
+    WEIR_MUST_CHECK;
+
+/* The change feed: signed rows of every generation after `since`, in order. The rows end with two
+ * columns more: weight BIGINT, generation BIGINT. since < 0 = from the start of the feed. A feed that
+ * no longer reaches back: WEIR_ERR_TOO_OLD. */
+Status weir_engine_read_changes(Engine *engine, const char *name, int64_t since, ViewReader **out,
+                                Error *err) WEIR_MUST_CHECK;
+
+void weir_view_reader_free(ViewReader *reader); /* NULL is allowed */
+const Schema *weir_view_reader_schema(const ViewReader *reader);
+uint64_t weir_view_reader_row_count(const ViewReader *reader); /* an estimate for planning */
+
+/* The next up to BATCH_CAPACITY rows, without weights: a row of weight n comes n times. arena owns
+ * what out points to (strings included). Several threads may call it at once, each with its own
+ * arena. out->count 0 = end. */
+Status weir_view_reader_next(ViewReader *reader, Arena *arena, Batch *out, Error *err)
+    WEIR_MUST_CHECK;
+
+/* ---- what is there -------------------------------------------------------------------------- */
+
+typedef struct ViewInfo {
+    TableName name;
+    const char *sql;
+    const char *state;     /* "live", "broken" */
+    const char *reason;    /* of a broken one; NULL otherwise */
+    const char *cost;      /* the costliest class among its operators */
+    uint64_t row_count;
+    uint64_t generation;   /* of its last change */
+    uint64_t step_count;
+    uint64_t changed_rows; /* rows of its change feed since it was created */
+    size_t state_bytes;    /* operators and contents */
+    size_t feed_bytes;
+    double populate_ms;
+    double last_step_ms;
+} ViewInfo;
+
+typedef struct TableInfo {
+    TableName name;
+    const char *columns;   /* followed columns, comma separated */
+    const char *method;    /* "fingerprint" */
+    const char *last_sync; /* "unchanged", "appended", "diffed", "never", or the error */
+    uint64_t row_count;
+    uint64_t sync_count;
+    uint64_t diff_count;
+    uint64_t generation;   /* of its last change */
+    size_t state_bytes;
+    double last_sync_ms;
+} TableInfo;
+
+typedef struct DependencyInfo {
+    TableName name;
+    const char *kind; /* "table", "view" */
+    size_t depth;     /* 1 = direct */
+} DependencyInfo;
+
+/* Lists; everything is copied into the arena. */
+Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)
+    WEIR_MUST_CHECK;
+Status weir_engine_tables(Engine *engine, Arena *arena, TableInfo **out, size_t *count, Error *err)
+    WEIR_MUST_CHECK;
+Status weir_engine_dependencies(Engine *engine, const char *name, Arena *arena, DependencyInfo **out,
+                                size_t *count, Error *err) WEIR_MUST_CHECK;
+
+/* The IR and the circuit, as text: of a view by name, or of a SELECT that is only planned. */
+Status weir_engine_explain(Engine *engine, const char *name_or_sql, const ViewSettings *settings,
+                           Buf *out, Error *err) WEIR_MUST_CHECK;
+
+/* ---- sources fed by hand -------------------------------------------------------------------- */
+
+/* Starts to follow a table before a view needs it. */
+Status weir_engine_track(Engine *engine, const char *table, Error *err) WEIR_MUST_CHECK;
+
+#endif

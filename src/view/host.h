@@ -1,0 +1,97 @@
+/* host.h: what a database that embeds the engine must provide.
+ *
+ * The engine calls the host only inside begin .. end, with the engine's lock held, one call at a
+ * time. Between end and the next begin the host holds no connection and no transaction. */
+#ifndef WEIR_VIEW_HOST_H
+#define WEIR_VIEW_HOST_H
+
+#include "expr/evaluator.h"
+#include "plan/plan.h"
+
+/* Settings of the session that created a view; all NULL = the database's defaults. They are used
+ * whenever the definition is planned, evaluated or re-run. */
+typedef struct ViewSettings {
+    const char *search_path; /* as SET search_path takes it */
+    const char *time_zone;
+    const char *calendar;
+} ViewSettings;
+
+typedef struct TableName {
+    const char *catalog;
+    const char *schema;
+    const char *name;
+} TableName;
+
+/* A planned definition. Everything lives in the arena given to plan. */
+typedef struct HostPlan {
+    const char *json;
+    size_t json_size;
+    size_t column_count;
+    const char *const *column_names; /* as CREATE VIEW would name them */
+} HostPlan;
+
+/* A followed table: the host keeps what it needs to find changes (a baseline). */
+typedef struct HostTable HostTable;
+
+/* How a sync found its answer. */
+typedef enum SyncMethod {
+    SYNC_UNCHANGED, /* proven unchanged */
+    SYNC_APPENDED,  /* only rows behind the last row id */
+    SYNC_DIFFED,    /* row groups compared row by row */
+} SyncMethod;
+
+typedef struct SyncReport {
+    SyncMethod method;
+    uint64_t rows_read;   /* rows fetched from the table */
+    uint64_t groups_diffed;
+} SyncReport;
+
+typedef Status (*HostVisit)(void *user, const Batch *batch, Error *err);
+
+typedef struct Host {
+    void *context; /* borrowed */
+
+    /* Opens what the following calls need and fixes one snapshot of the committed data. */
+    Status (*begin)(void *context, Error *err);
+    void (*end)(void *context);
+
+    /* Plans a definition. Refused with WEIR_ERR_PLAN, _UNKNOWN_TABLE, _NOT_A_SELECT, ... */
+    Status (*plan)(void *context, const ViewSettings *settings, const char *sql, Arena *arena,
+                   HostPlan *out, Error *err);
+    Status (*stability)(void *context, const char *function, FunctionStability *out, Error *err);
+
+    /* Completes a possibly qualified, possibly quoted view name with the session's catalog and
+     * schema; the parts come from the arena, unquoted. */
+    Status (*resolve_name)(void *context, const ViewSettings *settings, const char *name,
+                           Arena *arena, TableName *out, Error *err);
+
+    /* True if a table or view of the database has that name. */
+    Status (*name_exists)(void *context, const TableName *name, bool *out, Error *err);
+
+    /* Starts to follow a table. A relation that cannot be followed: WEIR_ERR_UNKNOWN_TABLE. */
+    Status (*table_open)(void *context, const TableName *name, HostTable **out, Error *err);
+    void (*table_close)(void *context, HostTable *table); /* allowed outside begin .. end */
+
+    /* Follows these columns too (names as in the table, types as in the plan) and rebuilds the
+     * baseline from the snapshot if anything is new. The order of followed columns is that in which
+     * they were first asked for. */
+    Status (*table_follow)(void *context, HostTable *table, const char *const *columns,
+                           const LogicalType *const *types, size_t count, Error *err);
+
+    /* The difference between baseline and snapshot as batches of the followed columns with weights;
+     * the baseline becomes the snapshot. A dropped or altered table: WEIR_ERR_SOURCE_CHANGED, and
+     * the baseline stays. After any other failure the table must be closed. */
+    Status (*table_sync)(void *context, HostTable *table, HostVisit visit, void *user,
+                         SyncReport *report, Error *err);
+
+    /* Every row of the baseline. */
+    Status (*table_scan)(void *context, HostTable *table, HostVisit visit, void *user, Error *err);
+    uint64_t (*table_row_count)(const HostTable *table);
+    size_t (*table_bytes)(const HostTable *table);
+
+    /* Evaluates expressions in a session with these settings. Freed with expr_close. */
+    Status (*expr_open)(void *context, const ViewSettings *settings, ExprHost *out, Error *err);
+    void (*expr_close)(void *context, ExprHost *expr);
+} Host;
+
+#endif
