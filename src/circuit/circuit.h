@@ -36,8 +36,8 @@ typedef struct Step {
 } Step;
 
 typedef struct OpType {
-    const char *name;       /* "map", "join", ... */
-    const char *cost;       /* of a step, as printed by explain: "O(delta)", ... */
+    const char *name; /* "map", "join", ... */
+    const char *cost; /* of a step, as printed by explain: "O(delta)", ... */
 
     /* A batch on input `port`. */
     Status (*push)(Op *op, size_t port, const Batch *batch, Step *step, Error *err);
@@ -48,10 +48,10 @@ typedef struct OpType {
     /* After the step, also a failed one: give back what only the step needed. NULL = nothing. */
     void (*end_step)(Op *op);
 
-    size_t (*state_bytes)(const Op *op); /* NULL = no state */
-    size_t (*state_rows)(const Op *op);  /* NULL = no state */
+    size_t (*state_bytes)(const Op *op);      /* NULL = no state */
+    size_t (*state_rows)(const Op *op);       /* NULL = no state */
     void (*describe)(const Op *op, Buf *out); /* details for explain; NULL = none */
-    void (*free)(Op *op);                /* deinit and free of the whole operator */
+    void (*free)(Op *op);                     /* deinit and free of the whole operator */
 } OpType;
 
 typedef struct OpEdge {
@@ -67,11 +67,11 @@ struct Op {
     OpEdge *consumers;     /* owned by the circuit */
     size_t consumer_count;
     size_t input_count;
-    size_t id;             /* place in topological order */
-    uint64_t rows_in;      /* counters since the circuit was built */
+    size_t id;        /* place in topological order */
+    uint64_t rows_in; /* counters since the circuit was built */
     uint64_t rows_out;
     uint64_t batches_in;
-    uint64_t nanos;        /* own time, counted only while profiling is on */
+    uint64_t nanos; /* own time, counted only while profiling is on */
 };
 
 Status weir_circuit_new(const CircuitEnv *env, Circuit **out, Error *err) WEIR_MUST_CHECK;
