@@ -113,8 +113,13 @@ fetch_package() { # machine package integrity member=destination...
     integrity=$3
     shift 3
     echo "setup: fetching $package"
-    tarball=$(cd "$work" && npm pack --silent --ignore-scripts "$package" | tail -n 1)
-    sum=sha512-$(sha512sum <"$work/$tarball" | cut -d ' ' -f 1 |
+    tarball=$work/fetched.tgz
+    if ! (cd "$work" && npm pack --loglevel=error --ignore-scripts "$package" >/dev/null); then
+        echo "setup: npm cannot fetch $package from $(npm config get registry)" >&2
+        exit 1
+    fi
+    mv "$work"/*.tgz "$tarball"
+    sum=sha512-$(sha512sum <"$tarball" | cut -d ' ' -f 1 |
         python3 -c 'import base64, sys; print(base64.b64encode(bytes.fromhex(input())).decode())')
     if [ "$sum" != "$integrity" ]; then
         echo "setup: $package is not what $lock says:" >&2
@@ -126,11 +131,11 @@ fetch_package() { # machine package integrity member=destination...
         member=package/${pair%%=*}
         destination=third_party/${pair#*=}
         mkdir -p "$(dirname "$destination")"
-        tar -xzf "$work/$tarball" -C "$work" "$member"
+        tar -xzf "$tarball" -C "$work" "$member"
         touch "$work/$member"
         mv -f "$work/$member" "$destination"
     done
-    rm -f "$work/$tarball"
+    rm -f "$tarball"
 }
 
 if [ $fetch = yes ]; then
