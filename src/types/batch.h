@@ -32,6 +32,14 @@ typedef struct Schema {
  * the arena; count 0. Reusable: writers set count, and validity to NULL or an own mask. */
 Status weir_batch_new(Arena *arena, const Schema *schema, Batch **out, Error *err) WEIR_MUST_CHECK;
 
+/* The weights of a batch from weir_batch_new, to be written. */
+static inline int64_t *weir_batch_borrow_weights(const Batch *batch)
+{
+    int64_t *weights;
+    memcpy(&weights, &batch->weights, sizeof weights);
+    return weights;
+}
+
 /* out = the selected rows of in, all columns flat, from the arena. */
 Status weir_batch_gather(const Batch *in, const uint16_t *selection, size_t count, Arena *arena,
                          Batch *out, Error *err) WEIR_MUST_CHECK;

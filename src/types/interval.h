@@ -27,18 +27,24 @@ static inline NormalInterval weir_interval_normal(Interval v)
     };
 }
 
-/* One representation per class of equal intervals. Months that leave int32 go back to the days. */
+static inline int32_t weir_interval_clamp(int64_t value)
+{
+    if (value > INT32_MAX) {
+        return INT32_MAX;
+    }
+    return value < INT32_MIN ? INT32_MIN : (int32_t)value;
+}
+
+/* One representation for each class of equal intervals. What leaves int32 goes back to the next
+ * smaller unit, where it came from, so that it fits. */
 static inline Interval weir_interval_canonical(Interval v)
 {
     const NormalInterval n = weir_interval_normal(v);
-    int64_t months = n.months;
-    if (months > INT32_MAX) {
-        months = INT32_MAX;
-    } else if (months < INT32_MIN) {
-        months = INT32_MIN;
-    }
-    const int64_t days = n.days + (n.months - months) * INTERVAL_DAYS_PER_MONTH;
-    return (Interval){.months = (int32_t)months, .days = (int32_t)days, .micros = n.micros};
+    const int32_t months = weir_interval_clamp(n.months);
+    const int64_t all_days = n.days + (n.months - months) * INTERVAL_DAYS_PER_MONTH;
+    const int32_t days = weir_interval_clamp(all_days);
+    const int64_t micros = n.micros + (all_days - days) * INTERVAL_MICROS_PER_DAY;
+    return (Interval){.months = months, .days = days, .micros = micros};
 }
 
 static inline int weir_interval_compare(Interval a, Interval b)

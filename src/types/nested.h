@@ -15,6 +15,9 @@ enum { NESTED_MAX_DEPTH = 64 };
 /* Appends the normalised form of the value to out. */
 void weir_nested_normalise(const LogicalType *type, const char *bytes, size_t size, Buf *out);
 
+/* The same without a copy: the normalised form has the same size. */
+void weir_nested_normalise_in_place(const LogicalType *type, char *bytes, size_t size);
+
 /* SQL order of two nested values of one type (element-wise; NULL elements equal and largest). */
 int weir_nested_compare(const LogicalType *type, const char *a, const char *b);
 

@@ -44,6 +44,9 @@ typedef struct RowLayout {
     uint32_t state_bytes;
     uint32_t fixed_bytes; /* where the tail begins = size of a row without long strings; 8-aligned */
     bool has_strings;
+    size_t string_count;
+    size_t key_string_count;
+    uint32_t *string_offsets; /* owned: of the string slots, in column order */
 } RowLayout;
 
 typedef struct RowLayoutSpec {
@@ -102,13 +105,15 @@ static inline void *weir_row_state(const RowLayout *layout, Row *row)
 /* Bytes of an existing row, tail included. */
 size_t weir_row_size(const RowLayout *layout, const Row *row);
 
-/* sizes[i] = bytes that row i of the columns will need. All columns: keys, then payload. */
+/* sizes[i] = bytes that row i of the columns will need. All columns: keys, then payload. UINT32_MAX:
+ * longer than a row can be; it must not be packed. count <= VECTOR_CAPACITY, here and below. */
 void weir_row_sizes(const RowLayout *layout, const Vector *const *columns, size_t count,
                     uint32_t *sizes);
 
 /* Writes row i to rows[i] (8-aligned, sizes[i] bytes): header zeroed except hash from hashes (may be
  * NULL = 0); state zeroed. sizes may be NULL if the layout has no strings. selection may be NULL;
- * otherwise row i is taken from place selection[i] of the columns. */
+ * otherwise row i is taken from place selection[i] of the columns: hashes, sizes and rows are
+ * indexed by i, columns by place. */
 void weir_row_pack(const RowLayout *layout, const Vector *const *columns, const uint16_t *selection,
                    size_t count, const uint32_t *hashes, const uint32_t *sizes, Row **rows);
 
