@@ -4,41 +4,54 @@
  * hash, load <= 0.7, delete by backward shift. A young index is one segment that doubles; from 2^14
  * slots on, full segments split by the next hash bit (extendible hashing), so that no insert pays
  * for a doubling. Growth never touches rows. The index does not compare keys: users walk the
- * candidates. */
+ * candidates of a hash with hash_index_inline.h (this folder only). */
 #ifndef WEIR_TRACE_HASH_INDEX_H
 #define WEIR_TRACE_HASH_INDEX_H
 
 #include "trace/page_pool.h"
 
+/* A directory entry. 2^(directory_bits - depth) neighbouring entries share a segment: all but
+ * `count` is the same in them, and count is kept in the first. */
 typedef struct HashSegment {
-    uint64_t *slots;
-    uint32_t count;      /* slots in use */
-    uint32_t slot_bits;  /* log2 of the number of slots */
-    uint32_t depth;      /* hash bits that chose this segment */
+    uint64_t *slots;   /* owned by the first entry */
+    uint32_t count;    /* slots in use */
+    uint8_t slot_bits; /* log2 of the number of slots */
+    uint8_t depth;     /* hash bits that chose this segment */
+    uint16_t unused;
 } HashSegment;
 
 typedef struct HashIndex {
-    Mem *mem;               /* borrowed */
-    PagePool *pool;         /* borrowed */
-    HashSegment **segments; /* owned directory of 2^directory_bits entries, shared between entries
-                               of a shallower segment */
+    Mem *mem;              /* borrowed */
+    PagePool *pool;        /* borrowed */
+    HashSegment *segments; /* owned directory of 2^directory_bits entries, by top hash bits */
     uint32_t directory_bits;
-    size_t count; /* entries */
+    uint32_t epoch; /* changes whenever entries may have moved */
+    size_t count;   /* entries */
+    size_t bytes;   /* directory and slots */
 } HashIndex;
 
 Status weir_hash_index_init(HashIndex *index, Mem *mem, PagePool *pool, Error *err) WEIR_MUST_CHECK;
 void weir_hash_index_deinit(HashIndex *index);
+
+/* Makes room, so that the index does not grow before it has count entries (of well-spread hashes).
+ */
 Status weir_hash_index_reserve(HashIndex *index, size_t count, Error *err) WEIR_MUST_CHECK;
 
-/* Where a hash's candidates begin: walk with weir_hash_slot_next until an empty slot. Inline
- * accessors of the hot loops are in hash_index_inline.h (this folder only). */
+/* Adds an entry; value is not 0. Equal entries are not looked for. */
 Status weir_hash_index_insert(HashIndex *index, uint32_t hash, uint32_t value, Error *err)
     WEIR_MUST_CHECK;
 
 /* Removes or changes the entry (hash, value), which must exist. */
 void weir_hash_index_remove(HashIndex *index, uint32_t hash, uint32_t value);
 void weir_hash_index_replace(HashIndex *index, uint32_t hash, uint32_t value, uint32_t new_value);
+
+/* Back to an empty young index. */
 void weir_hash_index_clear(HashIndex *index);
 size_t weir_hash_index_bytes(const HashIndex *index);
+
+/* The next up to `capacity` values, in no order. cursor starts at 0; returns 0 at the end. Entries
+ * already returned may be removed while walking; none may be added. */
+size_t weir_hash_index_scan(const HashIndex *index, uint64_t *cursor, uint32_t *values,
+                            size_t capacity);
 
 #endif

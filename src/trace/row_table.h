@@ -14,8 +14,6 @@ typedef struct RowTable {
     RowStore store;
     HashIndex index;
     size_t row_count;
-    /* Scratch of the calls, sized once: hashes, sizes, candidate slots (owned). */
-    struct RowTableScratch *scratch;
 } RowTable;
 
 Status weir_row_table_init(RowTable *table, Mem *mem, PagePool *pool, const RowLayoutSpec *spec,
@@ -25,10 +23,10 @@ void weir_row_table_deinit(RowTable *table);
 /* For each of the count (<= BATCH_CAPACITY) rows: rows[i] = the row of that key, made if it is
  * missing, with weight 0, payload from the columns and zeroed state; is_new[i] (may be NULL) tells.
  * columns: key columns, then payload columns; payload of existing rows is left alone. The hash
- * field of rows belongs to the index unless the user keeps the hash elsewhere: it must stay.
+ * field of rows belongs to the index: it must stay as it is.
  * On failure the rows already made stay (weight 0): the caller treats its state as broken. */
-Status weir_row_table_upsert(RowTable *table, const Vector *const *columns, size_t count, Row **rows,
-                             bool *is_new, Error *err) WEIR_MUST_CHECK;
+Status weir_row_table_upsert(RowTable *table, const Vector *const *columns, size_t count,
+                             Row **rows, bool *is_new, Error *err) WEIR_MUST_CHECK;
 
 /* rows[i] = the row of that key, or NULL. columns: the key columns only. Cannot fail. */
 void weir_row_table_find(RowTable *table, const Vector *const *columns, size_t count, Row **rows);
@@ -38,6 +36,8 @@ void weir_row_table_remove(RowTable *table, Row *row);
 
 void weir_row_table_end_step(RowTable *table);
 void weir_row_table_clear(RowTable *table);
+
+/* Announces how many rows the table will have in all, so that its index is built once. */
 Status weir_row_table_reserve(RowTable *table, size_t row_count, Error *err) WEIR_MUST_CHECK;
 size_t weir_row_table_bytes(const RowTable *table);
 
