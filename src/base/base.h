@@ -35,30 +35,30 @@ __extension__ typedef unsigned __int128 u128;
 #include "base/error.h"
 
 /* Propagates a failure while nothing needs cleaning. */
-#define WEIR_TRY(expr)                                                                             \
-    do {                                                                                           \
-        const Status try_status_ = (expr);                                                         \
-        if (WEIR_UNLIKELY(try_status_ != WEIR_OK)) {                                               \
-            return try_status_;                                                                    \
-        }                                                                                          \
+#define WEIR_TRY(expr)                               \
+    do {                                             \
+        const Status try_status_ = (expr);           \
+        if (WEIR_UNLIKELY(try_status_ != WEIR_OK)) { \
+            return try_status_;                      \
+        }                                            \
     } while (0)
 
 /* Propagates a failure once something needs cleaning: sets `status`, goes to `done`. */
-#define WEIR_CHECK(expr)                                                                           \
-    do {                                                                                           \
-        status = (expr);                                                                           \
-        if (WEIR_UNLIKELY(status != WEIR_OK)) {                                                    \
-            goto done;                                                                             \
-        }                                                                                          \
+#define WEIR_CHECK(expr)                        \
+    do {                                        \
+        status = (expr);                        \
+        if (WEIR_UNLIKELY(status != WEIR_OK)) { \
+            goto done;                          \
+        }                                       \
     } while (0)
 
 /* What must hold even in release builds before anything lasting is done. */
-#define WEIR_VERIFY(condition, err)                                                                \
-    do {                                                                                           \
-        if (WEIR_UNLIKELY(!(condition))) {                                                         \
-            return weir_error_set((err), WEIR_ERR_INTERNAL, "internal check failed: %s (%s:%d)",   \
-                                  #condition, __FILE__, __LINE__);                                 \
-        }                                                                                          \
+#define WEIR_VERIFY(condition, err)                                                              \
+    do {                                                                                         \
+        if (WEIR_UNLIKELY(!(condition))) {                                                       \
+            return weir_error_set((err), WEIR_ERR_INTERNAL, "internal check failed: %s (%s:%d)", \
+                                  #condition, __FILE__, __LINE__);                               \
+        }                                                                                        \
     } while (0)
 
 #endif

@@ -40,9 +40,9 @@ static bool ensure_room(Buf *buf, size_t size)
     }
     size_t wanted = 0;
     if (weir_add_size(buf->size, size, &wanted) || wanted > buf->limit || wanted == SIZE_MAX) {
-        buf->status = weir_error_set(&buf->err, WEIR_ERR_LIMIT,
-                                     "a text of more than %zu bytes is not allowed here",
-                                     buf->limit);
+        buf->status =
+            weir_error_set(&buf->err, WEIR_ERR_LIMIT,
+                           "a text of more than %zu bytes is not allowed here", buf->limit);
         return false;
     }
     if (buf->data != NULL && wanted + 1 <= buf->capacity) {

@@ -8,28 +8,28 @@
 #include "types/time.h"
 #include "types/vector.h"
 
-#define COMPARE(ctype)                                                                             \
-    do {                                                                                           \
-        ctype x;                                                                                   \
-        ctype y;                                                                                   \
-        memcpy(&x, a, sizeof x);                                                                   \
-        memcpy(&y, b, sizeof y);                                                                   \
-        return (x > y) - (x < y);                                                                  \
+#define COMPARE(ctype)            \
+    do {                          \
+        ctype x;                  \
+        ctype y;                  \
+        memcpy(&x, a, sizeof x);  \
+        memcpy(&y, b, sizeof y);  \
+        return (x > y) - (x < y); \
     } while (0)
 
 /* NaN is the largest and equal to itself. */
-#define COMPARE_FLOAT(ctype)                                                                       \
-    do {                                                                                           \
-        ctype x;                                                                                   \
-        ctype y;                                                                                   \
-        memcpy(&x, a, sizeof x);                                                                   \
-        memcpy(&y, b, sizeof y);                                                                   \
-        const bool x_is_nan = x != x;                                                              \
-        const bool y_is_nan = y != y;                                                              \
-        if (x_is_nan || y_is_nan) {                                                                \
-            return (int)x_is_nan - (int)y_is_nan;                                                  \
-        }                                                                                          \
-        return (x > y) - (x < y);                                                                  \
+#define COMPARE_FLOAT(ctype)                      \
+    do {                                          \
+        ctype x;                                  \
+        ctype y;                                  \
+        memcpy(&x, a, sizeof x);                  \
+        memcpy(&y, b, sizeof y);                  \
+        const bool x_is_nan = x != x;             \
+        const bool y_is_nan = y != y;             \
+        if (x_is_nan || y_is_nan) {               \
+            return (int)x_is_nan - (int)y_is_nan; \
+        }                                         \
+        return (x > y) - (x < y);                 \
     } while (0)
 
 static int compare_intervals(const void *a, const void *b)
@@ -66,36 +66,21 @@ int weir_value_compare(const LogicalType *type, const void *a, const void *b)
         return compare_time_tz(a, b);
     }
     switch (type->phys) {
-    case PHYS_I8:
-        COMPARE(int8_t);
-    case PHYS_I16:
-        COMPARE(int16_t);
-    case PHYS_I32:
-        COMPARE(int32_t);
-    case PHYS_I64:
-        COMPARE(int64_t);
-    case PHYS_I128:
-        COMPARE(i128);
-    case PHYS_U8:
-        COMPARE(uint8_t);
-    case PHYS_U16:
-        COMPARE(uint16_t);
-    case PHYS_U32:
-        COMPARE(uint32_t);
-    case PHYS_U64:
-        COMPARE(uint64_t);
-    case PHYS_U128:
-        COMPARE(u128);
-    case PHYS_F32:
-        COMPARE_FLOAT(float);
-    case PHYS_F64:
-        COMPARE_FLOAT(double);
-    case PHYS_INTERVAL:
-        return compare_intervals(a, b);
-    case PHYS_STRING:
-        return compare_strings(type, a, b);
-    case PHYS_COUNT:
-        break;
+    case PHYS_I8: COMPARE(int8_t);
+    case PHYS_I16: COMPARE(int16_t);
+    case PHYS_I32: COMPARE(int32_t);
+    case PHYS_I64: COMPARE(int64_t);
+    case PHYS_I128: COMPARE(i128);
+    case PHYS_U8: COMPARE(uint8_t);
+    case PHYS_U16: COMPARE(uint16_t);
+    case PHYS_U32: COMPARE(uint32_t);
+    case PHYS_U64: COMPARE(uint64_t);
+    case PHYS_U128: COMPARE(u128);
+    case PHYS_F32: COMPARE_FLOAT(float);
+    case PHYS_F64: COMPARE_FLOAT(double);
+    case PHYS_INTERVAL: return compare_intervals(a, b);
+    case PHYS_STRING: return compare_strings(type, a, b);
+    case PHYS_COUNT: break;
     }
     WEIR_ASSERT(false);
     return 0;

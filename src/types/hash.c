@@ -52,7 +52,11 @@ ALWAYS_INLINE bool is_valid(const uint64_t *validity, size_t row)
 
 /* --- loops, one template for each way to read a value -------------------------------------------- */
 
-#define READ_FIXED(ctype) (HashWords){.x = ((const ctype *)column->data)[row], .y = 0}
+#define READ_FIXED(ctype)                               \
+    (HashWords)                                         \
+    {                                                   \
+        .x = ((const ctype *)column->data)[row], .y = 0 \
+    }
 
 ALWAYS_INLINE HashWords read_words(const Vector *column, size_t row)
 {
@@ -73,24 +77,24 @@ ALWAYS_INLINE HashWords read_string(const Vector *column, size_t row)
     return words;
 }
 
-#define DEFINE_CHAIN(name, READ)                                                                   \
-    static void chain_##name(const Vector *column, size_t count, uint64_t *restrict h)             \
-    {                                                                                              \
-        const uint64_t *validity = column->validity;                                               \
-        if (validity == NULL) {                                                                    \
-            for (size_t row = 0; row < count; row++) {                                             \
-                const HashWords words = READ;                                                      \
-                h[row] = fold(words.x ^ HASH_C1, h[row] ^ words.y ^ HASH_C2);                      \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (size_t row = 0; row < count; row++) {                                                 \
-            HashWords words = {.x = HASH_NULL, .y = 0};                                            \
-            if (is_valid(validity, row)) {                                                         \
-                words = READ;                                                                      \
-            }                                                                                      \
-            h[row] = fold(words.x ^ HASH_C1, h[row] ^ words.y ^ HASH_C2);                          \
-        }                                                                                          \
+#define DEFINE_CHAIN(name, READ)                                                       \
+    static void chain_##name(const Vector *column, size_t count, uint64_t *restrict h) \
+    {                                                                                  \
+        const uint64_t *validity = column->validity;                                   \
+        if (validity == NULL) {                                                        \
+            for (size_t row = 0; row < count; row++) {                                 \
+                const HashWords words = READ;                                          \
+                h[row] = fold(words.x ^ HASH_C1, h[row] ^ words.y ^ HASH_C2);          \
+            }                                                                          \
+            return;                                                                    \
+        }                                                                              \
+        for (size_t row = 0; row < count; row++) {                                     \
+            HashWords words = {.x = HASH_NULL, .y = 0};                                \
+            if (is_valid(validity, row)) {                                             \
+                words = READ;                                                          \
+            }                                                                          \
+            h[row] = fold(words.x ^ HASH_C1, h[row] ^ words.y ^ HASH_C2);              \
+        }                                                                              \
     }
 
 DEFINE_CHAIN(8, READ_FIXED(uint8_t))
@@ -101,21 +105,21 @@ DEFINE_CHAIN(128, read_words(column, row))
 DEFINE_CHAIN(string, read_string(column, row))
 #undef DEFINE_CHAIN
 
-#define DEFINE_SINGLE(name, ctype)                                                                 \
-    static void single_##name(const Vector *column, size_t count, uint32_t *restrict out)          \
-    {                                                                                              \
-        const ctype *values = column->data;                                                        \
-        const uint64_t *validity = column->validity;                                               \
-        if (validity == NULL) {                                                                    \
-            for (size_t row = 0; row < count; row++) {                                             \
-                out[row] = (uint32_t)(murmur(values[row]) >> 32);                                  \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (size_t row = 0; row < count; row++) {                                                 \
-            const uint64_t x = is_valid(validity, row) ? values[row] : HASH_NULL;                  \
-            out[row] = (uint32_t)(murmur(x) >> 32);                                                \
-        }                                                                                          \
+#define DEFINE_SINGLE(name, ctype)                                                        \
+    static void single_##name(const Vector *column, size_t count, uint32_t *restrict out) \
+    {                                                                                     \
+        const ctype *values = column->data;                                               \
+        const uint64_t *validity = column->validity;                                      \
+        if (validity == NULL) {                                                           \
+            for (size_t row = 0; row < count; row++) {                                    \
+                out[row] = (uint32_t)(murmur(values[row]) >> 32);                         \
+            }                                                                             \
+            return;                                                                       \
+        }                                                                                 \
+        for (size_t row = 0; row < count; row++) {                                        \
+            const uint64_t x = is_valid(validity, row) ? values[row] : HASH_NULL;         \
+            out[row] = (uint32_t)(murmur(x) >> 32);                                       \
+        }                                                                                 \
     }
 
 DEFINE_SINGLE(8, uint8_t)
@@ -128,15 +132,9 @@ DEFINE_SINGLE(64, uint64_t)
 static void hash_single(const Vector *column, size_t count, uint32_t *out)
 {
     switch (weir_phys_width(column->phys)) {
-    case 1:
-        single_8(column, count, out);
-        break;
-    case 2:
-        single_16(column, count, out);
-        break;
-    case 4:
-        single_32(column, count, out);
-        break;
+    case 1: single_8(column, count, out); break;
+    case 2: single_16(column, count, out); break;
+    case 4: single_32(column, count, out); break;
     default:
         WEIR_ASSERT(weir_phys_width(column->phys) == 8);
         single_64(column, count, out);
@@ -147,18 +145,10 @@ static void hash_single(const Vector *column, size_t count, uint32_t *out)
 static void chain_flat(const Vector *column, size_t count, uint64_t *h)
 {
     switch (weir_phys_width(column->phys)) {
-    case 1:
-        chain_8(column, count, h);
-        break;
-    case 2:
-        chain_16(column, count, h);
-        break;
-    case 4:
-        chain_32(column, count, h);
-        break;
-    case 8:
-        chain_64(column, count, h);
-        break;
+    case 1: chain_8(column, count, h); break;
+    case 2: chain_16(column, count, h); break;
+    case 4: chain_32(column, count, h); break;
+    case 8: chain_64(column, count, h); break;
     default:
         if (column->phys == PHYS_STRING) {
             chain_string(column, count, h);

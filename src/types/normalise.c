@@ -182,12 +182,9 @@ static bool has_to_change(const Vector *v, const LogicalType *type, size_t rows)
         return true;
     }
     switch (v->phys) {
-    case PHYS_F32:
-        return changes_f32(v->data, rows);
-    case PHYS_F64:
-        return changes_f64(v->data, rows);
-    case PHYS_INTERVAL:
-        return changes_intervals(v->data, rows);
+    case PHYS_F32: return changes_f32(v->data, rows);
+    case PHYS_F64: return changes_f64(v->data, rows);
+    case PHYS_INTERVAL: return changes_intervals(v->data, rows);
     case PHYS_STRING:
         return (weir_type_is_nested(type) && weir_type_is_lossy(type)) ||
                changes_padding(v->data, rows);
@@ -201,8 +198,7 @@ static bool has_to_change(const Vector *v, const LogicalType *type, size_t rows)
     case PHYS_U32:
     case PHYS_U64:
     case PHYS_U128:
-    case PHYS_COUNT:
-        return false;
+    case PHYS_COUNT: return false;
     }
     return false;
 }

@@ -85,8 +85,7 @@ Status weir_row_layout_init(RowLayout *layout, Mem *mem, const RowLayoutSpec *sp
         made.columns[c].phys = is_key ? spec->key[c] : spec->payload[c - spec->key_count];
     }
     made.key = place_section(made.columns, 0, spec->key_count, ROW_HEADER_BYTES);
-    made.payload =
-        place_section(made.columns, spec->key_count, spec->payload_count, made.key.end);
+    made.payload = place_section(made.columns, spec->key_count, spec->payload_count, made.key.end);
     made.has_strings = made.key.has_strings || made.payload.has_strings;
     made.state_bytes = (uint32_t)spec->state_bytes;
     made.state_offset = made.payload.end;
@@ -166,8 +165,7 @@ bool weir_row_equal(const RowLayout *layout, const Row *a, const Row *b)
 
 bool weir_row_is_null(const RowLayout *layout, const Row *row, size_t column)
 {
-    const RowSection *section =
-        column < layout->key.count ? &layout->key : &layout->payload;
+    const RowSection *section = column < layout->key.count ? &layout->key : &layout->payload;
     const size_t bit = column - section->first;
     const char byte = ((const char *)row)[section->null_offset + bit / 8];
     return (((unsigned char)byte >> (bit % 8)) & 1u) != 0;

@@ -28,9 +28,9 @@ typedef struct RowColumn {
 } RowColumn;
 
 typedef struct RowSection {
-    size_t first, count;   /* columns [first, first + count) */
-    uint32_t begin, end;   /* bytes, null bits included */
-    uint32_t null_offset;  /* of the null bits, ((count + 7) / 8 rounded to 1, 2, 4, 8n) bytes */
+    size_t first, count;  /* columns [first, first + count) */
+    uint32_t begin, end;  /* bytes, null bits included */
+    uint32_t null_offset; /* of the null bits, ((count + 7) / 8 rounded to 1, 2, 4, 8n) bytes */
     uint32_t null_bytes;
     bool has_strings;
 } RowSection;
@@ -42,7 +42,8 @@ typedef struct RowLayout {
     RowSection payload;
     uint32_t state_offset;
     uint32_t state_bytes;
-    uint32_t fixed_bytes; /* where the tail begins = size of a row without long strings; 8-aligned */
+    uint32_t
+        fixed_bytes; /* where the tail begins = size of a row without long strings; 8-aligned */
     bool has_strings;
     size_t string_count;
     size_t key_string_count;

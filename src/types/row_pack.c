@@ -26,34 +26,34 @@ ALWAYS_INLINE uint64_t valid_mask(const uint64_t *validity, size_t place)
     return 0 - ((validity[place / 64] >> (place % 64)) & 1u);
 }
 
-#define DEFINE_PACK(name, ctype)                                                                   \
-    ALWAYS_INLINE void name##_loop(const PackTarget *t, const ctype *restrict values,              \
-                                   const uint64_t *restrict validity, uint32_t offset,             \
-                                   bool is_selected, bool is_nullable)                             \
-    {                                                                                              \
-        for (size_t i = 0; i < t->count; i++) {                                                    \
-            const size_t place = is_selected ? t->selection[i] : i;                                \
-            ctype value = values[place];                                                           \
-            if (is_nullable) {                                                                     \
-                value = (ctype)(value & (ctype)valid_mask(validity, place));                       \
-            }                                                                                      \
-            memcpy(t->rows[i] + offset, &value, sizeof value);                                     \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    static void name(const PackTarget *t, const Vector *column, uint32_t offset)                   \
-    {                                                                                              \
-        const ctype *values = column->data;                                                        \
-        const uint64_t *validity = column->validity;                                               \
-        if (t->selection == NULL && validity == NULL) {                                            \
-            name##_loop(t, values, NULL, offset, false, false);                                    \
-        } else if (t->selection == NULL) {                                                         \
-            name##_loop(t, values, validity, offset, false, true);                                 \
-        } else if (validity == NULL) {                                                             \
-            name##_loop(t, values, NULL, offset, true, false);                                     \
-        } else {                                                                                   \
-            name##_loop(t, values, validity, offset, true, true);                                  \
-        }                                                                                          \
+#define DEFINE_PACK(name, ctype)                                                       \
+    ALWAYS_INLINE void name##_loop(const PackTarget *t, const ctype *restrict values,  \
+                                   const uint64_t *restrict validity, uint32_t offset, \
+                                   bool is_selected, bool is_nullable)                 \
+    {                                                                                  \
+        for (size_t i = 0; i < t->count; i++) {                                        \
+            const size_t place = is_selected ? t->selection[i] : i;                    \
+            ctype value = values[place];                                               \
+            if (is_nullable) {                                                         \
+                value = (ctype)(value & (ctype)valid_mask(validity, place));           \
+            }                                                                          \
+            memcpy(t->rows[i] + offset, &value, sizeof value);                         \
+        }                                                                              \
+    }                                                                                  \
+                                                                                       \
+    static void name(const PackTarget *t, const Vector *column, uint32_t offset)       \
+    {                                                                                  \
+        const ctype *values = column->data;                                            \
+        const uint64_t *validity = column->validity;                                   \
+        if (t->selection == NULL && validity == NULL) {                                \
+            name##_loop(t, values, NULL, offset, false, false);                        \
+        } else if (t->selection == NULL) {                                             \
+            name##_loop(t, values, validity, offset, false, true);                     \
+        } else if (validity == NULL) {                                                 \
+            name##_loop(t, values, NULL, offset, true, false);                         \
+        } else {                                                                       \
+            name##_loop(t, values, validity, offset, true, true);                      \
+        }                                                                              \
     }
 
 DEFINE_PACK(pack_8, uint8_t)
@@ -121,21 +121,11 @@ static bool pack_column(const PackTarget *t, const Vector *column, uint32_t offs
         longest = pack_constant(t, column, offset);
     } else {
         switch (weir_phys_width(column->phys)) {
-        case 1:
-            pack_8(t, column, offset);
-            break;
-        case 2:
-            pack_16(t, column, offset);
-            break;
-        case 4:
-            pack_32(t, column, offset);
-            break;
-        case 8:
-            pack_64(t, column, offset);
-            break;
-        default:
-            longest = pack_128(t, column, offset);
-            break;
+        case 1: pack_8(t, column, offset); break;
+        case 2: pack_16(t, column, offset); break;
+        case 4: pack_32(t, column, offset); break;
+        case 8: pack_64(t, column, offset); break;
+        default: longest = pack_128(t, column, offset); break;
         }
     }
     return column->phys == PHYS_STRING && longest > STRING_INLINE_BYTES;
@@ -184,24 +174,15 @@ static void store_null_words(const PackTarget *t, const uint64_t *words, uint32_
                              size_t width)
 {
     switch (width) {
-    case 1:
-        store_words(t, words, offset, 1);
-        break;
-    case 2:
-        store_words(t, words, offset, 2);
-        break;
-    case 4:
-        store_words(t, words, offset, 4);
-        break;
-    default:
-        store_words(t, words, offset, 8);
-        break;
+    case 1: store_words(t, words, offset, 1); break;
+    case 2: store_words(t, words, offset, 2); break;
+    case 4: store_words(t, words, offset, 4); break;
+    default: store_words(t, words, offset, 8); break;
     }
 }
 
 /* Writes the null bits of a section, 64 columns at a time. The end of the section was zeroed. */
-static void pack_nulls(const PackTarget *t, const RowSection *section,
-                       const Vector *const *columns)
+static void pack_nulls(const PackTarget *t, const RowSection *section, const Vector *const *columns)
 {
     uint64_t words[VECTOR_CAPACITY];
     memset(words, 0, t->count * sizeof words[0]);

@@ -7,13 +7,13 @@ typedef struct Bytes16 {
     uint64_t words[2];
 } Bytes16;
 
-#define DEFINE_UNPACK(name, ctype)                                                                 \
-    static void name(char *const *restrict rows, size_t count, uint32_t offset,                    \
-                     ctype *restrict out)                                                          \
-    {                                                                                              \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            memcpy(&out[i], rows[i] + offset, sizeof out[i]);                                      \
-        }                                                                                          \
+#define DEFINE_UNPACK(name, ctype)                                              \
+    static void name(char *const *restrict rows, size_t count, uint32_t offset, \
+                     ctype *restrict out)                                       \
+    {                                                                           \
+        for (size_t i = 0; i < count; i++) {                                    \
+            memcpy(&out[i], rows[i] + offset, sizeof out[i]);                   \
+        }                                                                       \
     }
 
 DEFINE_UNPACK(unpack_8, uint8_t)
@@ -70,18 +70,10 @@ void weir_row_unpack(const RowLayout *layout, Row *const *rows, size_t count, si
     }
     const RowColumn *from = &layout->columns[column];
     switch (weir_phys_width(from->phys)) {
-    case 1:
-        unpack_8(places, count, from->offset, out->data);
-        break;
-    case 2:
-        unpack_16(places, count, from->offset, out->data);
-        break;
-    case 4:
-        unpack_32(places, count, from->offset, out->data);
-        break;
-    case 8:
-        unpack_64(places, count, from->offset, out->data);
-        break;
+    case 1: unpack_8(places, count, from->offset, out->data); break;
+    case 2: unpack_16(places, count, from->offset, out->data); break;
+    case 4: unpack_32(places, count, from->offset, out->data); break;
+    case 8: unpack_64(places, count, from->offset, out->data); break;
     default:
         if (from->phys == PHYS_STRING) {
             unpack_strings(places, count, from->offset, out->data);

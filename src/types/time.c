@@ -45,7 +45,8 @@ int64_t weir_days_from_civil(int64_t year, int64_t month, int64_t day)
     const int64_t era = weir_floor_div(march_year, YEARS_PER_ERA);
     const int64_t year_of_era = march_year - era * YEARS_PER_ERA;
     const int64_t day_of_year = (153 * march_month + 2) / 5;
-    const int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    const int64_t day_of_era =
+        year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     return era * DAYS_PER_ERA + day_of_era - DAYS_0000_03_01_TO_1970 + (day - 1);
 }
 

@@ -24,7 +24,7 @@
 #define DATE_MIN (-INT32_MAX + 1)
 
 typedef struct CivilDate {
-    int32_t year; /* 0 = 1 BC */
+    int32_t year;  /* 0 = 1 BC */
     int32_t month; /* 1-12 */
     int32_t day;   /* 1-31 */
 } CivilDate;
@@ -63,7 +63,7 @@ int64_t weir_days_from_civil(int64_t year, int64_t month, int64_t day);
 /* False if there is no such day, or if it is outside DuckDB's range. */
 bool weir_date_make(int64_t year, int64_t month, int64_t day, int32_t *days);
 
-int32_t weir_day_of_year(int32_t days);    /* 1-366 */
+int32_t weir_day_of_year(int32_t days);     /* 1-366 */
 int32_t weir_iso_day_of_week(int32_t days); /* Monday 1 - Sunday 7 */
 IsoWeek weir_iso_week(int32_t days);
 

@@ -10,9 +10,18 @@
 
 /* The layout of one column's values. Same bytes as DuckDB's vectors. */
 typedef enum PhysType {
-    PHYS_I8, PHYS_I16, PHYS_I32, PHYS_I64, PHYS_I128,
-    PHYS_U8, PHYS_U16, PHYS_U32, PHYS_U64, PHYS_U128,
-    PHYS_F32, PHYS_F64,
+    PHYS_I8,
+    PHYS_I16,
+    PHYS_I32,
+    PHYS_I64,
+    PHYS_I128,
+    PHYS_U8,
+    PHYS_U16,
+    PHYS_U32,
+    PHYS_U64,
+    PHYS_U128,
+    PHYS_F32,
+    PHYS_F64,
     PHYS_INTERVAL, /* Interval */
     PHYS_STRING,   /* String */
     PHYS_COUNT
@@ -44,12 +53,12 @@ typedef struct LogicalType LogicalType;
 struct LogicalType {
     TypeId id;
     PhysType phys;
-    uint8_t width;                      /* DECIMAL: digits in all */
-    uint8_t scale;                      /* DECIMAL: digits behind the point */
-    bool is_json;                       /* VARCHAR with the alias JSON */
-    uint8_t depth;                      /* levels of nesting below; 0 = not nested */
-    uint64_t array_size;                /* ARRAY */
-    size_t child_count;                 /* LIST, ARRAY 1; MAP 2 (key, value); STRUCT, UNION fields */
+    uint8_t width;       /* DECIMAL: digits in all */
+    uint8_t scale;       /* DECIMAL: digits behind the point */
+    bool is_json;        /* VARCHAR with the alias JSON */
+    uint8_t depth;       /* levels of nesting below; 0 = not nested */
+    uint64_t array_size; /* ARRAY */
+    size_t child_count;  /* LIST, ARRAY 1; MAP 2 (key, value); STRUCT, UNION fields */
     const LogicalType *const *children; /* UNION: members without the tag */
     const char *const *names;           /* STRUCT, UNION: field names; all "" = unnamed struct;
                                            ENUM: the values */
@@ -62,12 +71,12 @@ size_t weir_phys_width(PhysType phys);
 /* Simple types (no parameters); DECIMAL, ENUM and nested ones are built by the others. */
 const LogicalType *weir_type_simple(TypeId id);
 const LogicalType *weir_type_json(void);
-const LogicalType *weir_type_decimal(Arena *arena, uint8_t width, uint8_t scale,
-                                     Error *err) WEIR_MUST_CHECK;
+const LogicalType *weir_type_decimal(Arena *arena, uint8_t width, uint8_t scale, Error *err)
+    WEIR_MUST_CHECK;
 /* The builders copy names; children are borrowed and must live as long as the arena. Nesting deeper
  * than NESTED_MAX_DEPTH (types/nested.h) is WEIR_ERR_TYPE. */
-const LogicalType *weir_type_enum(Arena *arena, const char *const *values, size_t count,
-                                  Error *err) WEIR_MUST_CHECK;
+const LogicalType *weir_type_enum(Arena *arena, const char *const *values, size_t count, Error *err)
+    WEIR_MUST_CHECK;
 const LogicalType *weir_type_list(Arena *arena, const LogicalType *child, Error *err)
     WEIR_MUST_CHECK;
 const LogicalType *weir_type_array(Arena *arena, const LogicalType *child, uint64_t size,
@@ -76,8 +85,8 @@ const LogicalType *weir_type_map(Arena *arena, const LogicalType *key, const Log
                                  Error *err) WEIR_MUST_CHECK;
 /* id: TYPE_STRUCT or TYPE_UNION. */
 const LogicalType *weir_type_struct(Arena *arena, TypeId id, const char *const *names,
-                                    const LogicalType *const *children, size_t count,
-                                    Error *err) WEIR_MUST_CHECK;
+                                    const LogicalType *const *children, size_t count, Error *err)
+    WEIR_MUST_CHECK;
 
 /* A deep copy into another arena. */
 const LogicalType *weir_type_copy(Arena *arena, const LogicalType *type, Error *err)

@@ -36,31 +36,23 @@ Status weir_vector_add_validity(Vector *v, size_t capacity, Arena *arena, Error 
     return WEIR_OK;
 }
 
-#define FILL(ctype)                                                                                \
-    do {                                                                                           \
-        ctype *out_values = out;                                                                   \
-        ctype value;                                                                               \
-        memcpy(&value, from, sizeof value);                                                        \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            out_values[i] = value;                                                                 \
-        }                                                                                          \
+#define FILL(ctype)                          \
+    do {                                     \
+        ctype *out_values = out;             \
+        ctype value;                         \
+        memcpy(&value, from, sizeof value);  \
+        for (size_t i = 0; i < count; i++) { \
+            out_values[i] = value;           \
+        }                                    \
     } while (0)
 
 static void fill(void *restrict out, const void *restrict from, size_t width, size_t count)
 {
     switch (width) {
-    case 1:
-        FILL(uint8_t);
-        break;
-    case 2:
-        FILL(uint16_t);
-        break;
-    case 4:
-        FILL(uint32_t);
-        break;
-    case 8:
-        FILL(uint64_t);
-        break;
+    case 1: FILL(uint8_t); break;
+    case 2: FILL(uint16_t); break;
+    case 4: FILL(uint32_t); break;
+    case 8: FILL(uint64_t); break;
     default:
         WEIR_ASSERT(width == 16);
         FILL(Bytes16);
@@ -91,31 +83,23 @@ Status weir_vector_flatten(const Vector *v, size_t count, Arena *arena, Vector *
     return WEIR_OK;
 }
 
-#define GATHER(ctype)                                                                              \
-    do {                                                                                           \
-        ctype *out_values = out;                                                                   \
-        const ctype *values = from;                                                                \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            out_values[i] = values[selection[i]];                                                  \
-        }                                                                                          \
+#define GATHER(ctype)                             \
+    do {                                          \
+        ctype *out_values = out;                  \
+        const ctype *values = from;               \
+        for (size_t i = 0; i < count; i++) {      \
+            out_values[i] = values[selection[i]]; \
+        }                                         \
     } while (0)
 
 static void gather(void *restrict out, const void *restrict from,
                    const uint16_t *restrict selection, size_t width, size_t count)
 {
     switch (width) {
-    case 1:
-        GATHER(uint8_t);
-        break;
-    case 2:
-        GATHER(uint16_t);
-        break;
-    case 4:
-        GATHER(uint32_t);
-        break;
-    case 8:
-        GATHER(uint64_t);
-        break;
+    case 1: GATHER(uint8_t); break;
+    case 2: GATHER(uint16_t); break;
+    case 4: GATHER(uint32_t); break;
+    case 8: GATHER(uint64_t); break;
     default:
         WEIR_ASSERT(width == 16);
         GATHER(Bytes16);
