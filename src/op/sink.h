@@ -14,7 +14,7 @@ size_t weir_sink_delta_row_count(const Op *sink); /* changed distinct rows; 0 = 
 /* The contents: rows with positive weights, all columns are keys of the table's layout in column
  * order. Between steps only. A negative weight at the end of a step fails finish_step with
  * WEIR_ERR_NEGATIVE. */
-const RowTable *weir_sink_table(const Op *sink);
+RowTable *weir_sink_table(Op *sink);
 uint64_t weir_sink_row_count(const Op *sink); /* summed weights */
 
 #endif

@@ -49,7 +49,7 @@ Status weir_engine_sync(Engine *engine, const char *table, uint64_t *changed_row
 
 /* Reading syncs first while this is on (the default). */
 void weir_engine_set_auto_sync(Engine *engine, bool on);
-bool weir_engine_auto_sync(const Engine *engine);
+bool weir_engine_auto_sync(Engine *engine);
 
 uint64_t weir_engine_generation(Engine *engine);
 
@@ -61,7 +61,8 @@ bool weir_engine_has_view(Engine *engine, const char *name);
 /* A view's shape. Everything is owned; free with weir_view_shape_deinit. */
 typedef struct ViewShape {
     Arena arena;
-    Schema schema; /* with names */
+    Schema schema;          /* with names */
+    const bool *is_rounded; /* per column: weir_plan_is_rounded */
     const char *sql;
     ViewSettings settings;
     TableName name;
@@ -100,11 +101,10 @@ Status weir_view_reader_next(ViewReader *reader, Arena *arena, Batch *out, Error
 typedef struct ViewInfo {
     TableName name;
     const char *sql;
-    const char *state;     /* "live", "broken" */
-    const char *reason;    /* of a broken one; NULL otherwise */
-    const char *cost;      /* the costliest class among its operators */
+    const char *state;  /* "live", "broken" */
+    const char *reason; /* of a broken one; NULL otherwise */
     uint64_t row_count;
-    uint64_t generation;   /* of its last change */
+    uint64_t generation; /* of its last change */
     uint64_t step_count;
     uint64_t changed_rows; /* rows of its change feed since it was created */
     size_t state_bytes;    /* operators and contents */
@@ -121,7 +121,7 @@ typedef struct TableInfo {
     uint64_t row_count;
     uint64_t sync_count;
     uint64_t diff_count;
-    uint64_t generation;   /* of its last change */
+    uint64_t generation; /* of its last change */
     size_t state_bytes;
     double last_sync_ms;
 } TableInfo;
@@ -137,8 +137,8 @@ Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *c
     WEIR_MUST_CHECK;
 Status weir_engine_tables(Engine *engine, Arena *arena, TableInfo **out, size_t *count, Error *err)
     WEIR_MUST_CHECK;
-Status weir_engine_dependencies(Engine *engine, const char *name, Arena *arena, DependencyInfo **out,
-                                size_t *count, Error *err) WEIR_MUST_CHECK;
+Status weir_engine_dependencies(Engine *engine, const char *name, Arena *arena,
+                                DependencyInfo **out, size_t *count, Error *err) WEIR_MUST_CHECK;
 
 /* The IR and the circuit, as text: of a view by name, or of a SELECT that is only planned. */
 Status weir_engine_explain(Engine *engine, const char *name_or_sql, const ViewSettings *settings,
@@ -146,7 +146,18 @@ Status weir_engine_explain(Engine *engine, const char *name_or_sql, const ViewSe
 
 /* ---- sources fed by hand -------------------------------------------------------------------- */
 
-/* Starts to follow a table before a view needs it. */
-Status weir_engine_track(Engine *engine, const char *table, Error *err) WEIR_MUST_CHECK;
+/* Starts to follow a table before a view needs it. is_manual: its changes are told with notify, and
+ * it is compared with the database only by a sync that names it. */
+Status weir_engine_track(Engine *engine, const char *table, bool is_manual, Error *err)
+    WEIR_MUST_CHECK;
+
+/* The columns that are followed, in order; copied into the arena. */
+Status weir_engine_followed(Engine *engine, const char *table, Arena *arena, Schema *out,
+                            Error *err) WEIR_MUST_CHECK;
+
+/* Rows inserted into (sign 1) or deleted from (-1) a manual table: one commit. batch: the followed
+ * columns. The next sync that names the table takes back what the database does not confirm. */
+Status weir_engine_notify(Engine *engine, const char *table, const Batch *batch, int64_t sign,
+                          Error *err) WEIR_MUST_CHECK;
 
 #endif

@@ -42,7 +42,7 @@ typedef enum SyncMethod {
 
 typedef struct SyncReport {
     SyncMethod method;
-    uint64_t rows_read;   /* rows fetched from the table */
+    uint64_t rows_read; /* rows fetched from the table */
     uint64_t groups_diffed;
 } SyncReport;
 
@@ -68,13 +68,17 @@ typedef struct Host {
     /* True if a table or view of the database has that name. */
     Status (*name_exists)(void *context, const TableName *name, bool *out, Error *err);
 
+    /* The columns of a table that can be followed, in their order; generated ones included. */
+    Status (*table_schema)(void *context, const TableName *name, Arena *arena, Schema *out,
+                           Error *err);
+
     /* Starts to follow a table. A relation that cannot be followed: WEIR_ERR_UNKNOWN_TABLE. */
     Status (*table_open)(void *context, const TableName *name, HostTable **out, Error *err);
     void (*table_close)(void *context, HostTable *table); /* allowed outside begin .. end */
 
-    /* Follows these columns too (names as in the table, types as in the plan) and rebuilds the
-     * baseline from the snapshot if anything is new. The order of followed columns is that in which
-     * they were first asked for. */
+    /* Follows exactly these columns (names as in the table, types as in the plan) from now on, in
+     * this order, and builds the baseline anew from the snapshot: earlier ones stay in front, so a
+     * caller only ever appends. All or nothing: on failure the old baseline stays. */
     Status (*table_follow)(void *context, HostTable *table, const char *const *columns,
                            const LogicalType *const *types, size_t count, Error *err);
 

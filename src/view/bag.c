@@ -1,0 +1,154 @@
+/* bag.c: adding to, walking and subtracting Z-sets kept in row tables. */
+#include "view/bag.h"
+
+#include "base/checked.h"
+
+Status weir_bag_add(RowTable *bag, const Batch *batch, int64_t sign, Error *err)
+{
+    const Vector *columns[ROW_MAX_COLUMNS];
+    Row *rows[BATCH_CAPACITY];
+    WEIR_ASSERT(batch->column_count <= ROW_MAX_COLUMNS);
+    for (size_t i = 0; i < batch->column_count; i++) {
+        columns[i] = &batch->columns[i];
+    }
+    WEIR_TRY(weir_row_table_upsert(bag, columns, batch->count, rows, NULL, err));
+    for (size_t i = 0; i < batch->count; i++) {
+        int64_t weight = 0;
+        if (weir_mul_i64(sign, weir_batch_weight(batch, i), &weight) ||
+            weir_add_i64(weight, weir_row_weight(rows[i]), &weight)) {
+            return weir_error_set(err, WEIR_ERR_WEIGHT, "a row occurs more than 2^63 times");
+        }
+        weir_row_set_weight(rows[i], weight);
+    }
+    return WEIR_OK;
+}
+
+Status weir_bag_unpack(const RowLayout *layout, Row *const *rows, size_t count,
+                       const size_t *columns, size_t column_count, Arena *arena, Batch *out,
+                       Error *err)
+{
+    *out = (Batch){.count = count, .column_count = column_count};
+    out->columns = weir_arena_calloc(arena, column_count, sizeof *out->columns, err);
+    if (out->columns == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < column_count; i++) {
+        uint64_t *validity = weir_arena_calloc(arena, VECTOR_VALIDITY_WORDS, sizeof *validity, err);
+        if (validity == NULL) {
+            return err->code;
+        }
+        const PhysType phys = layout->columns[columns[i]].phys;
+        WEIR_TRY(weir_vector_init(&out->columns[i], phys, WEIR_MAX(count, (size_t)1), arena, err));
+        weir_row_unpack(layout, rows, count, columns[i], &out->columns[i], validity);
+    }
+    return WEIR_OK;
+}
+
+/* Keeps the rows whose weight is not 0, in place; returns how many. */
+static size_t rows_compact(Row **rows, int64_t *weights, size_t found)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < found; i++) {
+        const int64_t weight = weir_row_weight(rows[i]);
+        rows[count] = rows[i];
+        weights[count] = weight;
+        count += weight != 0;
+    }
+    return count;
+}
+
+Status weir_bag_visit(const RowTable *bag, const size_t *columns, size_t column_count, Mem *mem,
+                      BagVisit visit, void *user, Error *err)
+{
+    Status status = WEIR_OK;
+    Row *rows[BATCH_CAPACITY];
+    int64_t weights[BATCH_CAPACITY];
+    uint64_t cursor = 0;
+    Arena arena;
+    weir_arena_init(&arena, mem, 0);
+    for (;;) {
+        const size_t found = weir_row_table_scan(bag, &cursor, rows, BATCH_CAPACITY);
+        if (found == 0) {
+            break;
+        }
+        const size_t count = rows_compact(rows, weights, found);
+        if (count > 0) {
+            Batch batch;
+            weir_arena_reset(&arena);
+            WEIR_CHECK(weir_bag_unpack(&bag->layout, rows, count, columns, column_count, &arena,
+                                       &batch, err));
+            batch.weights = weights;
+            WEIR_CHECK(visit(user, &batch, err));
+        }
+    }
+done:
+    weir_arena_deinit(&arena);
+    return status;
+}
+
+/* One direction of the difference: the rows of `here`, with weight sign * (here - there) where that
+ * is to be told. In the second direction rows that `there` also has were told already. */
+typedef struct DifferenceWalk {
+    RowTable *there;
+    int64_t sign;
+    bool is_second;
+    BagVisit visit;
+    void *user;
+} DifferenceWalk;
+
+static Status difference_visit(void *user, const Batch *batch, Error *err)
+{
+    const DifferenceWalk *const walk = user;
+    const Vector *columns[ROW_MAX_COLUMNS];
+    Row *others[BATCH_CAPACITY];
+    int64_t weights[BATCH_CAPACITY];
+    uint16_t selection[BATCH_CAPACITY];
+    size_t count = 0;
+    for (size_t i = 0; i < batch->column_count; i++) {
+        columns[i] = &batch->columns[i];
+    }
+    weir_row_table_find(walk->there, columns, batch->count, others);
+    for (size_t i = 0; i < batch->count; i++) {
+        const int64_t there = others[i] == NULL ? 0 : weir_row_weight(others[i]);
+        const int64_t weight = walk->sign * (batch->weights[i] - there);
+        const bool is_told = weight != 0 && !(walk->is_second && there != 0);
+        selection[count] = (uint16_t)i;
+        weights[count] = weight;
+        count += is_told;
+    }
+    if (count == 0) {
+        return WEIR_OK;
+    }
+    Status status = WEIR_OK;
+    Arena arena;
+    weir_arena_init(&arena, walk->there->store.mem, 0);
+    Batch out;
+    WEIR_CHECK(weir_batch_gather(batch, selection, count, &arena, &out, err));
+    out.weights = weights;
+    WEIR_CHECK(walk->visit(walk->user, &out, err));
+done:
+    weir_arena_deinit(&arena);
+    return status;
+}
+
+Status weir_bag_visit_difference(RowTable *before, RowTable *after, Mem *mem, BagVisit visit,
+                                 void *user, Error *err)
+{
+    Status status = WEIR_OK;
+    const size_t column_count = before->layout.column_count;
+    size_t *all = weir_mem_calloc(mem, column_count, sizeof *all, err);
+    if (all == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < column_count; i++) {
+        all[i] = i;
+    }
+    DifferenceWalk walk = {.there = after, .sign = -1, .visit = visit, .user = user};
+    WEIR_CHECK(weir_bag_visit(before, all, column_count, mem, difference_visit, &walk, err));
+    walk = (DifferenceWalk){
+        .there = before, .sign = 1, .is_second = true, .visit = visit, .user = user};
+    WEIR_CHECK(weir_bag_visit(after, all, column_count, mem, difference_visit, &walk, err));
+done:
+    weir_mem_free(mem, all);
+    return status;
+}

@@ -1,0 +1,255 @@
+/* engine.c: the engine's life, syncing, tracking and sources fed by hand. */
+#include "view/engine_priv.h"
+
+Status weir_engine_new(Mem *mem, const Host *host, Engine **out, Error *err)
+{
+    Status status = WEIR_OK;
+    Engine *engine = weir_mem_zalloc(mem, sizeof *engine, err);
+    if (engine == NULL) {
+        return err->code;
+    }
+    engine->mem = mem;
+    engine->host = *host;
+    engine->auto_sync = true;
+    engine->feed_limit_bytes = ENGINE_FEED_LIMIT_BYTES;
+    WEIR_CHECK(weir_lock_init(&engine->lock, LOCK_RANK_ENGINE, err));
+    status = weir_lock_init(&engine->catalog_lock, LOCK_RANK_LEAF, err);
+    if (status != WEIR_OK) {
+        weir_lock_deinit(&engine->lock);
+        goto done;
+    }
+    engine->has_locks = true;
+    engine->pool = weir_page_pool_new(mem, err);
+    status = engine->pool == NULL ? err->code : WEIR_OK;
+done:
+    if (status != WEIR_OK) {
+        weir_engine_free(engine);
+        return status;
+    }
+    *out = engine;
+    return WEIR_OK;
+}
+
+void weir_engine_free(Engine *engine)
+{
+    if (engine == NULL) {
+        return;
+    }
+    while (engine->view_count > 0) { /* deepest first: views above go before what they read */
+        engine->view_count--;
+        weir_view_free(engine, engine->views[engine->view_count]);
+    }
+    while (engine->table_count > 0) { /* those that are tracked by request */
+        engine->table_count--;
+        weir_table_free(engine, engine->tables[engine->table_count]);
+    }
+    weir_mem_free(engine->mem, engine->views);
+    weir_mem_free(engine->mem, engine->tables);
+    weir_page_pool_free(engine->pool);
+    if (engine->has_locks) {
+        weir_lock_deinit(&engine->lock);
+        weir_lock_deinit(&engine->catalog_lock);
+    }
+    weir_mem_free(engine->mem, engine);
+}
+
+Status weir_engine_grow(Engine *engine, void *array_pointer, size_t count, size_t *capacity,
+                        Error *err)
+{
+    if (count < *capacity) {
+        return WEIR_OK;
+    }
+    void **old = NULL;
+    const size_t wanted = *capacity == 0 ? 8 : *capacity * 2;
+    memcpy(&old, array_pointer, sizeof old);
+    void **array = weir_mem_realloc(engine->mem, old, wanted * sizeof *array, err);
+    if (array == NULL) {
+        return err->code;
+    }
+    memcpy(array_pointer, &array, sizeof array);
+    *capacity = wanted;
+    return WEIR_OK;
+}
+
+/* ---- syncing -------------------------------------------------------------------------------- */
+
+static Status get_table(Engine *engine, const char *name, TrackedTable **out, Error *err)
+{
+    Status status = WEIR_OK;
+    Arena scratch;
+    const char *parts[NAME_MAX_PARTS];
+    size_t part_count = 0;
+    *out = NULL;
+    weir_arena_init(&scratch, engine->mem, 0);
+    WEIR_CHECK(weir_name_split(&scratch, name, parts, &part_count, err));
+    for (size_t i = 0; i < engine->table_count; i++) {
+        TrackedTable *const table = engine->tables[i];
+        if (weir_name_matches(&table->name, parts, part_count) &&
+            (*out == NULL || weir_name_part_equal(table->name.schema, "main"))) {
+            *out = table;
+        }
+    }
+    if (*out == NULL) {
+        status = weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE, "table %s is not followed", name);
+        weir_error_hint(err, "no view reads it; dbsp_track('%s') follows it all the same", name);
+    }
+done:
+    weir_arena_deinit(&scratch);
+    return status;
+}
+
+static Status sync_locked(Engine *engine, const char *table_name, uint64_t *changed_rows,
+                          Error *err)
+{
+    TrackedTable *table = NULL;
+    if (table_name != NULL) {
+        WEIR_TRY(get_table(engine, table_name, &table, err));
+    }
+    if (engine->table_count == 0) {
+        return WEIR_OK;
+    }
+    WEIR_TRY(engine->host.begin(engine->host.context, err));
+    const Status status = weir_engine_propagate(engine, table, changed_rows, err);
+    engine->host.end(engine->host.context);
+    return status;
+}
+
+Status weir_engine_sync(Engine *engine, const char *table, uint64_t *changed_rows, Error *err)
+{
+    uint64_t ignored = 0;
+    uint64_t *const changed = changed_rows == NULL ? &ignored : changed_rows;
+    *changed = 0;
+    weir_lock_acquire(&engine->lock);
+    const Status status = sync_locked(engine, table, changed, err);
+    weir_lock_release(&engine->lock);
+    return status;
+}
+
+Status weir_engine_freshen(Engine *engine, Error *err)
+{
+    uint64_t changed = 0;
+    return engine->auto_sync ? sync_locked(engine, NULL, &changed, err) : WEIR_OK;
+}
+
+void weir_engine_set_auto_sync(Engine *engine, bool on)
+{
+    weir_lock_acquire(&engine->lock);
+    engine->auto_sync = on;
+    weir_lock_release(&engine->lock);
+}
+
+bool weir_engine_auto_sync(Engine *engine)
+{
+    weir_lock_acquire(&engine->lock);
+    const bool on = engine->auto_sync;
+    weir_lock_release(&engine->lock);
+    return on;
+}
+
+uint64_t weir_engine_generation(Engine *engine)
+{
+    weir_lock_acquire(&engine->lock);
+    const uint64_t generation = engine->generation;
+    weir_lock_release(&engine->lock);
+    return generation;
+}
+
+/* ---- tables followed by request ------------------------------------------------------------- */
+
+/* All columns of the table, in its own order. */
+static Status track_locked(Engine *engine, const char *table_name, bool is_manual, Error *err)
+{
+    Status status = WEIR_OK;
+    uint64_t changed = 0;
+    TableName name = {0};
+    Schema schema = {0};
+    TrackedTable *table = NULL;
+    Arena scratch;
+    const ViewSettings defaults = {0};
+    weir_arena_init(&scratch, engine->mem, 0);
+    WEIR_CHECK(engine->host.resolve_name(engine->host.context, &defaults, table_name, &scratch,
+                                         &name, err));
+    WEIR_CHECK(engine->host.table_schema(engine->host.context, &name, &scratch, &schema, err));
+    WEIR_CHECK(weir_engine_propagate(engine, NULL, &changed, err));
+    WEIR_CHECK(
+        weir_table_acquire(engine, &name, schema.names, schema.types, schema.count, &table, err));
+    table->is_tracked = true;
+    table->is_manual = is_manual;
+done:
+    weir_arena_deinit(&scratch);
+    return status;
+}
+
+Status weir_engine_track(Engine *engine, const char *table, bool is_manual, Error *err)
+{
+    weir_lock_acquire(&engine->lock);
+    Status status = engine->host.begin(engine->host.context, err);
+    if (status == WEIR_OK) {
+        status = track_locked(engine, table, is_manual, err);
+        engine->host.end(engine->host.context);
+    }
+    weir_lock_release(&engine->lock);
+    return status;
+}
+
+static Status followed_locked(Engine *engine, const char *table_name, Arena *arena, Schema *out,
+                              Error *err)
+{
+    TrackedTable *table = NULL;
+    WEIR_TRY(get_table(engine, table_name, &table, err));
+    const LogicalType **types = weir_arena_calloc(arena, table->column_count, sizeof *types, err);
+    const char **names =
+        types == NULL ? NULL : weir_arena_calloc(arena, table->column_count, sizeof *names, err);
+    if (names == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < table->column_count; i++) {
+        types[i] = weir_type_copy(arena, table->types[i], err);
+        names[i] = types[i] == NULL ? NULL : weir_arena_strdup(arena, table->columns[i], err);
+        if (names[i] == NULL) {
+            return err->code;
+        }
+    }
+    *out = (Schema){.count = table->column_count, .types = types, .names = names};
+    return WEIR_OK;
+}
+
+Status weir_engine_followed(Engine *engine, const char *table, Arena *arena, Schema *out,
+                            Error *err)
+{
+    weir_lock_acquire(&engine->lock);
+    const Status status = followed_locked(engine, table, arena, out, err);
+    weir_lock_release(&engine->lock);
+    return status;
+}
+
+static Status notify_locked(Engine *engine, const char *table_name, const Batch *batch,
+                            int64_t sign, Error *err)
+{
+    TrackedTable *table = NULL;
+    WEIR_TRY(get_table(engine, table_name, &table, err));
+    if (!table->is_manual) {
+        weir_error_set(err, WEIR_ERR_MISUSE, "table %s is compared with the database itself",
+                       table_name);
+        weir_error_hint(err,
+                        "dbsp_track('%s', manual := true) makes it a table whose changes are "
+                        "told by hand",
+                        table_name);
+        return err->code;
+    }
+    WEIR_VERIFY(batch->column_count == table->column_count, err);
+    WEIR_TRY(engine->host.begin(engine->host.context, err));
+    const Status status = weir_table_notify(engine, table, batch, sign, err);
+    weir_engine_advance_views(engine);
+    engine->host.end(engine->host.context);
+    return status;
+}
+
+Status weir_engine_notify(Engine *engine, const char *table, const Batch *batch, int64_t sign,
+                          Error *err)
+{
+    weir_lock_acquire(&engine->lock);
+    const Status status = notify_locked(engine, table, batch, sign, err);
+    weir_lock_release(&engine->lock);
+    return status;
+}

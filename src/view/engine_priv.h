@@ -1,0 +1,201 @@
+/* engine_priv.h: the structs of the view manager. Only for src/view.
+ *
+ * Locks: engine->lock (rank ENGINE) serialises everything that changes state; catalog_lock (rank
+ * LEAF) protects the list of views and their shapes, so that a name can be looked up while a step
+ * runs; a view's content lock is shared by readers filling a chunk and exclusive for a step. */
+#ifndef WEIR_VIEW_ENGINE_PRIV_H
+#define WEIR_VIEW_ENGINE_PRIV_H
+
+#include "base/lock.h"
+#include "op/sink.h"
+#include "view/bag.h"
+#include "view/engine.h"
+#include "view/feed.h"
+#include "view/names.h"
+
+/* A table that at least one view reads, or that the user asked to follow. */
+typedef struct TrackedTable {
+    Arena arena; /* names, types */
+    TableName name;
+    HostTable *host_table; /* owned by the host; NULL while it has to be opened again */
+    const char **columns;  /* followed columns, in the order of the host's batches */
+    const LogicalType **types;
+    size_t column_count;
+    RowTable delta; /* this sync's net change, all columns as key; valid if has_delta */
+    bool has_delta_table;
+    bool has_changed;  /* the sync under way found a change */
+    RowTable notified; /* net rows told by hand that no sync has seen yet; if has_delta_table */
+    bool is_manual;    /* changes come by hand; synced only when asked for by name */
+    bool is_tracked;   /* by request: stays without users */
+    size_t user_count; /* inputs of views */
+    SyncReport report;
+    bool was_synced;
+    Error error; /* of the last sync; code 0 = none */
+    uint64_t sync_count;
+    uint64_t diff_count;
+    uint64_t generation;
+    double last_sync_ms;
+} TrackedTable;
+
+/* Where one plan source of a view gets its rows from. Exactly one of table, view is set. */
+typedef struct ViewInput {
+    TrackedTable *table;
+    struct View *view;
+    size_t *columns; /* place of each source column among the table's or view's columns */
+    size_t column_count;
+} ViewInput;
+
+typedef struct View {
+    Arena arena;    /* names, settings, schema, inputs: as long as the view */
+    Engine *engine; /* borrowed */
+    Mem *mem;
+    TableName name;
+    const char *sql;
+    ViewSettings settings;
+    Schema schema;          /* with names */
+    const bool *is_rounded; /* per column */
+    Plan *plan;
+    ExprHost expr;
+    bool has_expr;
+    CircuitEnv env;
+    Circuit *circuit;
+    Op **sources;
+    Op *sink;
+    Circuit *old_circuit; /* the one before a rebuild, until the end of the pass */
+    Op *old_sink;
+    ViewInput *inputs;
+    size_t input_count;
+    size_t depth;      /* 1 + the deepest view among its inputs */
+    bool is_broken;    /* by its own failure; the sink still holds the last good contents */
+    bool must_rebuild; /* its circuit no longer matches its inputs */
+    bool has_changed;  /* the sync under way changed its contents */
+    Error reason;
+    Feed feed;
+    pthread_rwlock_t content_lock;
+    bool has_content_lock;
+    struct ViewReader *readers; /* open readers that still need the circuit's contents */
+    uint64_t generation;
+    uint64_t created_generation;
+    uint64_t step_count;
+    double populate_ms;
+    double last_step_ms;
+} View;
+
+enum {
+    READER_COPY_BLOCK_BYTES = 1 << 20,
+    ENGINE_FEED_LIMIT_BYTES = 64 << 20,  /* of a view's change feed */
+    ENGINE_SPARE_PAGE_BYTES = 256 << 20, /* free pages kept for the next steps */
+};
+
+struct Engine {
+    Mem *mem; /* borrowed */
+    PagePool *pool;
+    Host host;
+    Lock lock;
+    Lock catalog_lock;
+    bool has_locks;
+    View **views; /* by rising depth */
+    size_t view_count;
+    size_t view_capacity;
+    TrackedTable **tables;
+    size_t table_count;
+    size_t table_capacity;
+    uint64_t generation;
+    bool auto_sync;
+    size_t feed_limit_bytes; /* per view */
+};
+
+double weir_now_ms(void);
+
+/* Makes room for one more pointer in a growing array. */
+Status weir_engine_grow(Engine *engine, void *array_pointer, size_t count, size_t *capacity,
+                        Error *err) WEIR_MUST_CHECK;
+
+/* ---- tables (table.c) ----------------------------------------------------------------------- */
+
+/* A table that was dropped or altered under its views is not found again: the next view to read that
+ * name starts anew, and the views of the old one stay broken until they are made anew too. */
+TrackedTable *weir_engine_find_table(Engine *engine, const TableName *name);
+
+/* Finds or opens a table, and follows the given columns too. Inside host begin .. end. */
+Status weir_table_acquire(Engine *engine, const TableName *name, const char *const *columns,
+                          const LogicalType *const *types, size_t count, TrackedTable **out,
+                          Error *err) WEIR_MUST_CHECK;
+
+/* Takes rows told by hand as this pass's delta. Columns as followed. */
+Status weir_table_notify(Engine *engine, TrackedTable *table, const Batch *batch, int64_t sign,
+                         Error *err) WEIR_MUST_CHECK;
+
+/* Calls visit with this pass's net change, `columns` of it, in batches. */
+Status weir_table_visit_delta(TrackedTable *table, const size_t *columns, size_t column_count,
+                              HostVisit visit, void *user, Error *err) WEIR_MUST_CHECK;
+
+/* Forgets a table that nobody uses. */
+void weir_table_release(Engine *engine, TrackedTable *table);
+void weir_table_free(Engine *engine, TrackedTable *table);
+
+/* Finds the table's net change since the last sync; errors stay in table->error. */
+Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_rows, Error *err)
+    WEIR_MUST_CHECK;
+void weir_table_end_sync(TrackedTable *table);
+
+/* ---- views (view.c) ------------------------------------------------------------------------- */
+
+/* Plans a definition and prepares a view that is not in the catalog yet. */
+Status weir_view_new(Engine *engine, const CreateSpec *spec, const TableName *name, View **out,
+                     Error *err) WEIR_MUST_CHECK;
+
+/* Connects the plan's sources with tables and views. Inside host begin .. end, lock held. */
+Status weir_view_bind(Engine *engine, View *view, Error *err) WEIR_MUST_CHECK;
+
+/* Builds the circuit anew and fills it from the inputs' present contents. If the view had contents
+ * before, the difference becomes this pass's change. On failure the old contents stay. */
+Status weir_view_populate(Engine *engine, View *view, Error *err) WEIR_MUST_CHECK;
+
+/* One step: the deltas of all changed inputs. */
+Status weir_view_step(Engine *engine, View *view, Error *err) WEIR_MUST_CHECK;
+
+/* What this pass changed in the view, as batches of its columns. */
+Status weir_view_visit_change(View *view, HostVisit visit, void *user, Error *err) WEIR_MUST_CHECK;
+void weir_view_end_step(View *view);
+bool weir_view_has_changed_input(const View *view);
+void weir_view_unbind(Engine *engine, View *view);
+void weir_view_free(Engine *engine, View *view);
+
+/* The view is broken from now on, for this reason. */
+void weir_view_break(View *view, const Error *reason);
+
+/* The failure that makes the view unreadable: its own or that of a view below; NULL = readable. */
+const Error *weir_view_failure(const View *view, const View **culprit);
+
+/* ---- catalog (catalog.c) -------------------------------------------------------------------- */
+
+/* Both need the engine's lock or the catalog lock. NULL if there is none, or several. */
+View *weir_engine_find_view(Engine *engine, const char *name, Arena *scratch);
+View *weir_engine_find_view_exact(Engine *engine, const TableName *name);
+
+/* As find_view, with an error that names what is there. */
+Status weir_engine_get_view(Engine *engine, const char *name, View **out, Error *err)
+    WEIR_MUST_CHECK;
+bool weir_view_depends_on(const View *view, const View *other);
+void weir_engine_sort_views(Engine *engine);
+
+/* Steps every view whose inputs changed in this pass, then ends the pass: a new generation if
+ * anything changed. */
+void weir_engine_advance_views(Engine *engine);
+
+/* ---- the sync pass (propagate.c) ------------------------------------------------------------- */
+
+/* Brings everything up to the host's snapshot. Inside host begin .. end, lock held. */
+Status weir_engine_propagate(Engine *engine, TrackedTable *only, uint64_t *changed_rows, Error *err)
+    WEIR_MUST_CHECK;
+
+/* What reading does first: a sync, unless auto-sync is off. Lock held. */
+Status weir_engine_freshen(Engine *engine, Error *err) WEIR_MUST_CHECK;
+
+/* ---- readers (reader.c) ---------------------------------------------------------------------- */
+
+/* Gives every open reader of the view its own copy of what it has not read yet. */
+Status weir_view_detach_readers(View *view, Error *err) WEIR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,269 @@
+/* info.c: what is there: shapes, lists of views, tables and dependencies, explain. */
+#include "view/engine_priv.h"
+
+bool weir_engine_has_view(Engine *engine, const char *name)
+{
+    Arena scratch;
+    weir_arena_init(&scratch, engine->mem, 0);
+    weir_lock_acquire(&engine->catalog_lock);
+    const bool found = weir_engine_find_view(engine, name, &scratch) != NULL;
+    weir_lock_release(&engine->catalog_lock);
+    weir_arena_deinit(&scratch);
+    return found;
+}
+
+/* ---- shape ---------------------------------------------------------------------------------- */
+
+static Status copy_text(Arena *arena, const char *text, const char **out, Error *err)
+{
+    *out = text == NULL ? NULL : weir_arena_strdup(arena, text, err);
+    return text != NULL && *out == NULL ? err->code : WEIR_OK;
+}
+
+static Status shape_fill(const View *view, ViewShape *out, Error *err)
+{
+    Arena *const arena = &out->arena;
+    const size_t count = view->schema.count;
+    const LogicalType **types = weir_arena_calloc(arena, count, sizeof *types, err);
+    const char **names = types == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *names, err);
+    bool *rounded = names == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *rounded, err);
+    if (rounded == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < count; i++) {
+        types[i] = weir_type_copy(arena, view->schema.types[i], err);
+        if (types[i] == NULL) {
+            return err->code;
+        }
+        WEIR_TRY(copy_text(arena, view->schema.names[i], &names[i], err));
+        rounded[i] = view->is_rounded[i];
+    }
+    out->schema = (Schema){.count = count, .types = types, .names = names};
+    out->is_rounded = rounded;
+    out->is_broken = view->is_broken;
+    WEIR_TRY(weir_name_copy(arena, &view->name, &out->name, err));
+    WEIR_TRY(copy_text(arena, view->sql, &out->sql, err));
+    WEIR_TRY(copy_text(arena, view->settings.search_path, &out->settings.search_path, err));
+    WEIR_TRY(copy_text(arena, view->settings.time_zone, &out->settings.time_zone, err));
+    return copy_text(arena, view->settings.calendar, &out->settings.calendar, err);
+}
+
+Status weir_engine_shape(Engine *engine, const char *name, ViewShape *out, Error *err)
+{
+    View *view = NULL;
+    *out = (ViewShape){0};
+    weir_arena_init(&out->arena, engine->mem, 0);
+    weir_lock_acquire(&engine->catalog_lock);
+    Status status = weir_engine_get_view(engine, name, &view, err);
+    if (status == WEIR_OK) {
+        status = shape_fill(view, out, err);
+    }
+    weir_lock_release(&engine->catalog_lock);
+    if (status != WEIR_OK) {
+        weir_view_shape_deinit(out);
+    }
+    return status;
+}
+
+void weir_view_shape_deinit(ViewShape *shape)
+{
+    weir_arena_deinit(&shape->arena);
+    *shape = (ViewShape){0};
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+static Status view_info(const View *view, Arena *arena, ViewInfo *out, Error *err)
+{
+    const View *culprit = NULL;
+    const Error *const failure = weir_view_failure(view, &culprit);
+    *out = (ViewInfo){
+        .state = failure == NULL ? "live" : "broken",
+        .row_count = weir_sink_row_count(view->sink),
+        .generation = view->generation,
+        .step_count = view->step_count,
+        .changed_rows = view->feed.row_total,
+        .state_bytes = weir_circuit_state_bytes(view->circuit),
+        .feed_bytes = view->feed.bytes,
+        .populate_ms = view->populate_ms,
+        .last_step_ms = view->last_step_ms,
+    };
+    WEIR_TRY(weir_name_copy(arena, &view->name, &out->name, err));
+    WEIR_TRY(copy_text(arena, view->sql, &out->sql, err));
+    if (failure != NULL) {
+        out->reason = weir_arena_printf(arena, err, "DBSP-E%03d: view %s: %s", failure->code,
+                                        culprit->name.name, failure->message);
+        return out->reason == NULL ? err->code : WEIR_OK;
+    }
+    return WEIR_OK;
+}
+
+Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)
+{
+    Status status = WEIR_OK;
+    weir_lock_acquire(&engine->lock);
+    ViewInfo *infos = weir_arena_calloc(arena, engine->view_count, sizeof *infos, err);
+    status = infos == NULL ? err->code : WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < engine->view_count; i++) {
+        status = view_info(engine->views[i], arena, &infos[i], err);
+    }
+    *out = infos;
+    *count = engine->view_count;
+    weir_lock_release(&engine->lock);
+    return status;
+}
+
+static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena, TableInfo *out,
+                         Error *err)
+{
+    static const char *const METHODS[] = {
+        [SYNC_UNCHANGED] = "unchanged", [SYNC_APPENDED] = "appended", [SYNC_DIFFED] = "diffed"};
+    Status status = WEIR_OK;
+    Buf columns;
+    *out = (TableInfo){
+        .method = table->is_manual ? "manual" : "fingerprint",
+        .last_sync = table->sync_count == 0 ? "never" : METHODS[table->report.method],
+        .row_count = engine->host.table_row_count(table->host_table),
+        .sync_count = table->sync_count,
+        .diff_count = table->diff_count,
+        .generation = table->generation,
+        .state_bytes = engine->host.table_bytes(table->host_table),
+        .last_sync_ms = table->last_sync_ms,
+    };
+    weir_buf_init(&columns, engine->mem, 1 << 20);
+    for (size_t i = 0; i < table->column_count; i++) {
+        weir_buf_puts(&columns, i == 0 ? "" : ", ");
+        weir_buf_puts(&columns, table->columns[i]);
+    }
+    WEIR_CHECK(weir_buf_status(&columns, err));
+    WEIR_CHECK(copy_text(arena, columns.data == NULL ? "" : columns.data, &out->columns, err));
+    WEIR_CHECK(weir_name_copy(arena, &table->name, &out->name, err));
+    if (table->error.code != WEIR_OK) {
+        out->last_sync = weir_arena_printf(arena, err, "DBSP-E%03d: %s", table->error.code,
+                                           table->error.message);
+        status = out->last_sync == NULL ? err->code : WEIR_OK;
+    }
+done:
+    weir_buf_deinit(&columns);
+    return status;
+}
+
+Status weir_engine_tables(Engine *engine, Arena *arena, TableInfo **out, size_t *count, Error *err)
+{
+    Status status = WEIR_OK;
+    weir_lock_acquire(&engine->lock);
+    TableInfo *infos = weir_arena_calloc(arena, engine->table_count, sizeof *infos, err);
+    status = infos == NULL ? err->code : WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < engine->table_count; i++) {
+        status = table_info(engine, engine->tables[i], arena, &infos[i], err);
+    }
+    *out = infos;
+    *count = engine->table_count;
+    weir_lock_release(&engine->lock);
+    return status;
+}
+
+/* ---- dependencies --------------------------------------------------------------------------- */
+
+typedef struct DependencyList {
+    DependencyInfo *items;
+    size_t count;
+    size_t capacity;
+} DependencyList;
+
+/* The shallowest depth counts if a name is reached in several ways. */
+static void dependency_add(DependencyList *list, const TableName *name, const char *kind,
+                           size_t depth)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (weir_name_equal(&list->items[i].name, name)) {
+            list->items[i].depth = WEIR_MIN(list->items[i].depth, depth);
+            return;
+        }
+    }
+    WEIR_ASSERT(list->count < list->capacity);
+    list->items[list->count++] = (DependencyInfo){.name = *name, .kind = kind, .depth = depth};
+}
+
+static void dependencies_collect(const View *view, size_t depth, DependencyList *list)
+{
+    for (size_t i = 0; i < view->input_count; i++) {
+        const ViewInput *const input = &view->inputs[i];
+        if (input->table != NULL) {
+            dependency_add(list, &input->table->name, "table", depth);
+        } else {
+            dependency_add(list, &input->view->name, "view", depth);
+            dependencies_collect(input->view, depth + 1, list);
+        }
+    }
+}
+
+Status weir_engine_dependencies(Engine *engine, const char *name, Arena *arena,
+                                DependencyInfo **out, size_t *count, Error *err)
+{
+    Status status = WEIR_OK;
+    View *view = NULL;
+    weir_lock_acquire(&engine->lock);
+    WEIR_CHECK(weir_engine_get_view(engine, name, &view, err));
+    DependencyList list = {.capacity = engine->view_count + engine->table_count};
+    list.items = weir_arena_calloc(arena, list.capacity, sizeof *list.items, err);
+    status = list.items == NULL ? err->code : WEIR_OK;
+    WEIR_CHECK(status);
+    dependencies_collect(view, 1, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        const TableName found = list.items[i].name;
+        WEIR_CHECK(weir_name_copy(arena, &found, &list.items[i].name, err));
+    }
+    *out = list.items;
+    *count = list.count;
+done:
+    weir_lock_release(&engine->lock);
+    return status;
+}
+
+/* ---- explain -------------------------------------------------------------------------------- */
+
+/* A SELECT is planned and built, but neither bound to tables nor filled. */
+static Status explain_sql(Engine *engine, const char *sql, const ViewSettings *settings, Buf *out,
+                          Error *err)
+{
+    Status status = WEIR_OK;
+    View *view = NULL;
+    const TableName name = {"", "", "explain"};
+    const CreateSpec spec = {.name = "explain", .sql = sql, .settings = *settings};
+    WEIR_TRY(engine->host.begin(engine->host.context, err));
+    WEIR_CHECK(weir_view_new(engine, &spec, &name, &view, err));
+    view->sources =
+        weir_arena_calloc(&view->arena, weir_plan_source_count(view->plan), sizeof(Op *), err);
+    status = view->sources == NULL ? err->code : WEIR_OK;
+    WEIR_CHECK(status);
+    WEIR_CHECK(
+        weir_plan_build(view->plan, &view->env, &view->circuit, view->sources, &view->sink, err));
+    weir_plan_put_text(view->plan, out);
+    weir_circuit_put_text(view->circuit, out);
+done:
+    weir_view_free(engine, view);
+    engine->host.end(engine->host.context);
+    return status;
+}
+
+Status weir_engine_explain(Engine *engine, const char *name_or_sql, const ViewSettings *settings,
+                           Buf *out, Error *err)
+{
+    Status status = WEIR_OK;
+    Arena scratch;
+    weir_arena_init(&scratch, engine->mem, 0);
+    weir_lock_acquire(&engine->lock);
+    const View *const view = weir_engine_find_view(engine, name_or_sql, &scratch);
+    if (view == NULL) {
+        WEIR_CHECK(explain_sql(engine, name_or_sql, settings, out, err));
+    } else {
+        weir_plan_put_text(view->plan, out);
+        weir_circuit_put_text(view->circuit, out);
+    }
+    status = weir_buf_status(out, err);
+done:
+    weir_lock_release(&engine->lock);
+    weir_arena_deinit(&scratch);
+    return status;
+}

@@ -1,0 +1,278 @@
+/* table.c: followed tables and the net change that a sync finds in them.
+ *
+ * The host reports a table's difference to its baseline; here it is consolidated once for all views,
+ * so that a row that moved, or an update of a column that no view reads, costs the views nothing. */
+#include "view/engine_priv.h"
+
+TrackedTable *weir_engine_find_table(Engine *engine, const TableName *name)
+{
+    for (size_t i = 0; i < engine->table_count; i++) {
+        TrackedTable *const table = engine->tables[i];
+        if (weir_name_equal(&table->name, name) && table->error.code != WEIR_ERR_SOURCE_CHANGED) {
+            return table;
+        }
+    }
+    return NULL;
+}
+
+static bool table_find_column(const TrackedTable *table, const char *column, size_t *place)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (weir_name_part_equal(table->columns[i], column)) {
+            *place = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void table_drop_delta(TrackedTable *table)
+{
+    if (table->has_delta_table) {
+        weir_row_table_deinit(&table->delta);
+        weir_row_table_deinit(&table->notified);
+        table->has_delta_table = false;
+    }
+}
+
+/* Appends the columns that are not followed yet to the table's own list. */
+static Status table_add_columns(TrackedTable *table, const char *const *columns,
+                                const LogicalType *const *types, size_t count, Error *err)
+{
+    const size_t limit = table->column_count + count;
+    const char **names = weir_arena_calloc(&table->arena, limit, sizeof *names, err);
+    const LogicalType **own_types =
+        names == NULL ? NULL : weir_arena_calloc(&table->arena, limit, sizeof *own_types, err);
+    if (own_types == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < table->column_count; i++) {
+        names[i] = table->columns[i];
+        own_types[i] = table->types[i];
+    }
+    table->columns = names;
+    table->types = own_types;
+    for (size_t i = 0; i < count; i++) {
+        size_t place = 0;
+        if (table_find_column(table, columns[i], &place)) {
+            continue;
+        }
+        names[table->column_count] = weir_arena_strdup(&table->arena, columns[i], err);
+        own_types[table->column_count] = weir_type_copy(&table->arena, types[i], err);
+        if (names[table->column_count] == NULL || own_types[table->column_count] == NULL) {
+            return err->code;
+        }
+        table->column_count++;
+    }
+    return WEIR_OK;
+}
+
+static Status table_follow(Engine *engine, TrackedTable *table, const char *const *columns,
+                           const LogicalType *const *types, size_t count, Error *err)
+{
+    const size_t before = table->column_count;
+    WEIR_TRY(table_add_columns(table, columns, types, count, err));
+    if (table->column_count == before && table->was_synced) {
+        return WEIR_OK;
+    }
+    table_drop_delta(table);
+    const Status status =
+        engine->host.table_follow(engine->host.context, table->host_table, table->columns,
+                                  table->types, table->column_count, err);
+    if (status != WEIR_OK) {
+        table->column_count = before;
+        return status;
+    }
+    table->was_synced = true;
+    return WEIR_OK;
+}
+
+static Status table_new(Engine *engine, const TableName *name, TrackedTable **out, Error *err)
+{
+    Status status = WEIR_OK;
+    TrackedTable *table = weir_mem_zalloc(engine->mem, sizeof *table, err);
+    if (table == NULL) {
+        return err->code;
+    }
+    weir_arena_init(&table->arena, engine->mem, 0);
+    WEIR_CHECK(weir_name_copy(&table->arena, name, &table->name, err));
+    WEIR_CHECK(weir_engine_grow(engine, &engine->tables, engine->table_count,
+                                &engine->table_capacity, err));
+    WEIR_CHECK(
+        engine->host.table_open(engine->host.context, &table->name, &table->host_table, err));
+    engine->tables[engine->table_count++] = table;
+    *out = table;
+done:
+    if (status != WEIR_OK) {
+        weir_table_free(engine, table);
+    }
+    return status;
+}
+
+Status weir_table_acquire(Engine *engine, const TableName *name, const char *const *columns,
+                          const LogicalType *const *types, size_t count, TrackedTable **out,
+                          Error *err)
+{
+    TrackedTable *table = weir_engine_find_table(engine, name);
+    if (table == NULL) {
+        WEIR_TRY(table_new(engine, name, &table, err));
+    }
+    const Status status = table_follow(engine, table, columns, types, count, err);
+    if (status != WEIR_OK) {
+        weir_table_release(engine, table);
+        return status;
+    }
+    *out = table;
+    return WEIR_OK;
+}
+
+void weir_table_release(Engine *engine, TrackedTable *table)
+{
+    if (table->user_count > 0 || table->is_tracked) {
+        return;
+    }
+    for (size_t i = 0; i < engine->table_count; i++) {
+        if (engine->tables[i] == table) {
+            memmove(engine->tables + i, engine->tables + i + 1,
+                    (engine->table_count - i - 1) * sizeof(TrackedTable *));
+            engine->table_count--;
+            break;
+        }
+    }
+    weir_table_free(engine, table);
+}
+
+void weir_table_free(Engine *engine, TrackedTable *table)
+{
+    table_drop_delta(table);
+    if (table->host_table != NULL) {
+        engine->host.table_close(engine->host.context, table->host_table);
+    }
+    weir_arena_deinit(&table->arena);
+    weir_mem_free(engine->mem, table);
+}
+
+/* ---- the net change ------------------------------------------------------------------------- */
+
+static Status table_make_delta(Engine *engine, TrackedTable *table, Error *err)
+{
+    if (table->has_delta_table) {
+        return WEIR_OK;
+    }
+    PhysType *key = weir_mem_calloc(engine->mem, table->column_count, sizeof *key, err);
+    if (key == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < table->column_count; i++) {
+        key[i] = table->types[i]->phys;
+    }
+    const RowLayoutSpec spec = {.key = key, .key_count = table->column_count};
+    Status status = weir_row_table_init(&table->delta, engine->mem, engine->pool, &spec, err);
+    if (status == WEIR_OK) {
+        status = weir_row_table_init(&table->notified, engine->mem, engine->pool, &spec, err);
+        if (status != WEIR_OK) {
+            weir_row_table_deinit(&table->delta);
+        }
+    }
+    weir_mem_free(engine->mem, key);
+    table->has_delta_table = status == WEIR_OK;
+    return status;
+}
+
+typedef struct BagTarget {
+    RowTable *bag;
+    int64_t sign;
+} BagTarget;
+
+static Status bag_visit(void *user, const Batch *batch, Error *err)
+{
+    const BagTarget *const target = user;
+    return weir_bag_add(target->bag, batch, target->sign, err);
+}
+
+Status weir_table_visit_delta(TrackedTable *table, const size_t *columns, size_t column_count,
+                              HostVisit visit, void *user, Error *err)
+{
+    WEIR_ASSERT(table->has_delta_table);
+    return weir_bag_visit(&table->delta, columns, column_count, table->arena.mem, visit, user, err);
+}
+
+/* What was told by hand has reached the views already: only the rest is news. */
+static Status table_settle_notified(TrackedTable *table, Error *err)
+{
+    if (table->notified.row_count == 0) {
+        return WEIR_OK;
+    }
+    size_t *all = weir_mem_calloc(table->arena.mem, table->column_count, sizeof *all, err);
+    if (all == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < table->column_count; i++) {
+        all[i] = i;
+    }
+    BagTarget target = {.bag = &table->delta, .sign = -1};
+    const Status status = weir_bag_visit(&table->notified, all, table->column_count,
+                                         table->arena.mem, bag_visit, &target, err);
+    weir_mem_free(table->arena.mem, all);
+    weir_row_table_clear(&table->notified);
+    return status;
+}
+
+static uint64_t table_count_changes(const TrackedTable *table)
+{
+    uint64_t changed = 0;
+    uint64_t cursor = 0;
+    Row *rows[BATCH_CAPACITY];
+    for (;;) {
+        const size_t found = weir_row_table_scan(&table->delta, &cursor, rows, BATCH_CAPACITY);
+        for (size_t i = 0; i < found; i++) {
+            const int64_t weight = weir_row_weight(rows[i]);
+            changed += weight < 0 ? (uint64_t)-weight : (uint64_t)weight;
+        }
+        if (found == 0) {
+            return changed;
+        }
+    }
+}
+
+Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_rows, Error *err)
+{
+    const double start = weir_now_ms();
+    WEIR_TRY(table_make_delta(engine, table, err));
+    BagTarget target = {.bag = &table->delta, .sign = 1};
+    Status status = engine->host.table_sync(engine->host.context, table->host_table, bag_visit,
+                                            &target, &table->report, err);
+    if (status == WEIR_OK) {
+        status = table_settle_notified(table, err);
+    }
+    table->sync_count++;
+    table->last_sync_ms = weir_now_ms() - start;
+    if (status != WEIR_OK) {
+        table->error = *err;
+        weir_row_table_clear(&table->delta);
+        return status;
+    }
+    weir_error_clear(&table->error);
+    table->diff_count += table->report.method == SYNC_DIFFED;
+    *changed_rows = table_count_changes(table);
+    table->has_changed = *changed_rows > 0;
+    return WEIR_OK;
+}
+
+Status weir_table_notify(Engine *engine, TrackedTable *table, const Batch *batch, int64_t sign,
+                         Error *err)
+{
+    WEIR_TRY(table_make_delta(engine, table, err));
+    WEIR_TRY(weir_bag_add(&table->delta, batch, sign, err));
+    WEIR_TRY(weir_bag_add(&table->notified, batch, sign, err));
+    table->has_changed = table_count_changes(table) > 0;
+    return WEIR_OK;
+}
+
+void weir_table_end_sync(TrackedTable *table)
+{
+    if (table->has_delta_table) {
+        weir_row_table_clear(&table->delta);
+    }
+    table->has_changed = false;
+}
