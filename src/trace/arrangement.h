@@ -21,15 +21,22 @@ void weir_arrangement_free(Arrangement *arrangement);
 const RowLayout *weir_arrangement_layout(const Arrangement *arrangement);
 
 /* Adds the weights of count (<= BATCH_CAPACITY) rows. columns: key (normalised), then payload;
- * weights NULL = all +1; selection NULL = rows 0..count-1 of the columns, else places.
- * Overflowing weights fail with WEIR_ERR_WEIGHT. */
+ * weights NULL = all +1, else weights[i] is that of row i of the selection; selection NULL = rows
+ * 0..count-1 of the columns, else places.
+ * Overflowing weights fail with WEIR_ERR_WEIGHT. After a failure part of the rows may have been
+ * added: the caller treats its state as broken. */
 Status weir_arrangement_apply(Arrangement *arrangement, const Vector *const *columns,
                               const uint16_t *selection, const int64_t *weights, size_t count,
                               Error *err) WEIR_MUST_CHECK;
 
+/* Announces how many keys there will be, so that the index is built once. Memory for that many is
+ * taken now. */
+Status weir_arrangement_reserve(Arrangement *arrangement, size_t key_count, Error *err)
+    WEIR_MUST_CHECK;
+
 /* A resumable probe: for keys 0..count-1 (through selection) every row of the key. */
 typedef struct ArrangementProbe {
-    struct ArrangementProbePriv *priv; /* owned by the arrangement, one per probe object */
+    struct ArrangementProbePriv *priv; /* owned */
 } ArrangementProbe;
 
 Status weir_arrangement_probe_new(Arrangement *arrangement, ArrangementProbe *probe, Error *err)
@@ -42,12 +49,12 @@ void weir_arrangement_probe_start(Arrangement *arrangement, ArrangementProbe *pr
                                   size_t count);
 
 /* The next up to `capacity` (<= BATCH_CAPACITY) pairs: places[i] = place of the key in the columns
- * (after selection), rows[i] = the matching row. Returns how many; 0 = exhausted. Pairs of one key
- * need not be adjacent. The arrangement must not change while a probe is open. */
+ * (selection[k] for key k), rows[i] = the matching row. Returns how many; 0 = exhausted. Pairs of
+ * one key need not be adjacent. The arrangement must not change while a probe is open. */
 size_t weir_arrangement_probe_next(Arrangement *arrangement, ArrangementProbe *probe,
                                    uint16_t *places, Row **rows, size_t capacity);
 
-/* out[i] = summed weight of the rows of key i (0 = no such key). */
+/* out[i] = summed weight of the rows of key i of the selection (0 = no such key). */
 void weir_arrangement_key_weights(Arrangement *arrangement, const Vector *const *keys,
                                   const uint16_t *selection, size_t count, int64_t *out);
 
@@ -55,7 +62,8 @@ void weir_arrangement_end_step(Arrangement *arrangement);
 size_t weir_arrangement_row_count(const Arrangement *arrangement);
 size_t weir_arrangement_bytes(const Arrangement *arrangement);
 
-/* All rows, as weir_row_table_scan. */
+/* All rows, up to `capacity` (>= ARRANGEMENT_HEAVY) per call, in no order. cursor starts at 0;
+ * returns 0 at the end. The arrangement must not change while walking. */
 size_t weir_arrangement_scan(const Arrangement *arrangement, uint64_t *cursor, Row **rows,
                              size_t capacity);
 

@@ -1,0 +1,550 @@
+/* arrangement.c: adding a batch of weighted rows.
+ *
+ * In groups of 32, passes that change nothing:
+ *   1. find the keys: index slot, first row, compare (weir_arrangement_find_keys)
+ *   2. find the rows: light keys walk their chains in lockstep, heavy ones look into the row index,
+ *      by row hash; then all candidates are compared, column by column
+ *   3. pack the rows that were not found
+ * then one serial pass that adds, inserts and removes. What the passes found is true for an entry
+ * unless an earlier entry of the group touched the same key (the same row, for heavy keys): such
+ * conflicting entries are found again, one by one, comparing packed rows. */
+#include "trace/arrangement_priv.h"
+
+#include "base/checked.h"
+#include "trace/row_match.h"
+
+/* One call of apply. */
+typedef struct Apply {
+    Arrangement *arrangement;
+    const Vector *const *columns;
+    const uint16_t *selection;
+    const int64_t *weights;
+    size_t count;
+    size_t place_count; /* the places used are below it */
+    bool has_sizes;
+    uint32_t key_hashes[BATCH_CAPACITY]; /* by place, as the next ones */
+    uint32_t row_hashes[BATCH_CAPACITY];
+    uint32_t sizes[BATCH_CAPACITY];
+} Apply;
+
+/* Where a row is, or would be. */
+typedef struct RowFound {
+    uint32_t value;  /* of the key index; 0 = no such key */
+    RowRef ref;      /* 0 = no such row */
+    RowRef previous; /* before it in the chain; 0 = it is the head */
+    uint32_t length; /* of the chain, if the row was not found */
+} RowFound;
+
+/* The rows in flight. */
+typedef struct Group {
+    size_t count;
+    uint16_t places[HASH_GROUP];
+    uint32_t key_hashes[HASH_GROUP];
+    uint32_t row_hashes[HASH_GROUP];
+    RowFound found[HASH_GROUP];
+    bool is_conflicting[HASH_GROUP];
+    uint32_t sizes[HASH_GROUP]; /* of the packed rows */
+    RowRef refs[HASH_GROUP];    /* of the packed rows; 0 = none, or taken */
+    uint32_t light_epoch;       /* of the arrangement when the group was looked up */
+} Group;
+
+Status weir_arrangement_new(Mem *mem, PagePool *pool, const RowLayoutSpec *spec, Arrangement **out,
+                            Error *err)
+{
+    *out = NULL;
+    Arrangement *arrangement = weir_mem_zalloc(mem, sizeof *arrangement, err);
+    if (arrangement == NULL) {
+        return err->code;
+    }
+    arrangement->mem = mem;
+    Status status = WEIR_OK;
+    WEIR_CHECK(weir_row_layout_init(&arrangement->layout, mem, spec, err));
+    WEIR_CHECK(weir_row_store_init(&arrangement->store, mem, pool, err));
+    WEIR_CHECK(weir_hash_index_init(&arrangement->keys, mem, pool, err));
+    WEIR_CHECK(weir_hash_index_init(&arrangement->rows, mem, pool, err));
+    *out = arrangement;
+done:
+    if (status != WEIR_OK) {
+        weir_arrangement_free(arrangement);
+    }
+    return status;
+}
+
+void weir_arrangement_free(Arrangement *arrangement)
+{
+    if (arrangement == NULL) {
+        return;
+    }
+    weir_heavy_deinit(arrangement);
+    weir_hash_index_deinit(&arrangement->rows);
+    weir_hash_index_deinit(&arrangement->keys);
+    weir_row_store_deinit(&arrangement->store);
+    weir_row_layout_deinit(&arrangement->layout, arrangement->mem);
+    weir_mem_free(arrangement->mem, arrangement);
+}
+
+const RowLayout *weir_arrangement_layout(const Arrangement *arrangement)
+{
+    return &arrangement->layout;
+}
+
+Status weir_arrangement_reserve(Arrangement *arrangement, size_t key_count, Error *err)
+{
+    return weir_hash_index_reserve(&arrangement->keys, key_count, err);
+}
+
+void weir_arrangement_end_step(Arrangement *arrangement)
+{
+    weir_row_store_end_step(&arrangement->store);
+}
+
+size_t weir_arrangement_row_count(const Arrangement *arrangement)
+{
+    return arrangement->row_count;
+}
+
+size_t weir_arrangement_bytes(const Arrangement *arrangement)
+{
+    return sizeof *arrangement + weir_row_store_bytes(&arrangement->store) +
+           weir_hash_index_bytes(&arrangement->keys) + weir_hash_index_bytes(&arrangement->rows) +
+           arrangement->heavy_bytes +
+           arrangement->layout.column_count * sizeof *arrangement->layout.columns;
+}
+
+/* --- finding ------------------------------------------------------------------------------------ */
+
+/* Goes on behind a candidate whose key is different. */
+static uint32_t find_key_behind(const Arrangement *arrangement, const Vector *const *columns,
+                                uint16_t place, uint32_t hash, HashPlace *at)
+{
+    for (;;) {
+        weir_hash_step(at);
+        const uint32_t value = weir_hash_seek(at, hash);
+        if (value == 0 ||
+            weir_row_matches(&arrangement->layout, columns, arrangement->layout.key.count, place,
+                             weir_key_first_row(arrangement, value))) {
+            return value;
+        }
+    }
+}
+
+void weir_arrangement_find_keys(const Arrangement *arrangement, const Vector *const *columns,
+                                const uint16_t *places, const uint32_t *hashes, size_t count,
+                                uint32_t *values)
+{
+    HashPlace at[HASH_GROUP];
+    uint16_t candidate_places[HASH_GROUP];
+    uint8_t members[HASH_GROUP];
+    Row *candidates[HASH_GROUP];
+    bool is_equal[HASH_GROUP];
+    for (size_t i = 0; i < count; i++) {
+        at[i] = weir_hash_home(&arrangement->keys, hashes[i]);
+        weir_hash_prefetch(&at[i]);
+    }
+    size_t candidate_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = weir_hash_seek(&at[i], hashes[i]);
+        if (values[i] != 0) {
+            Row *row = weir_key_first_row(arrangement, values[i]);
+            weir_arrangement_prefetch(arrangement, row);
+            candidates[candidate_count] = row;
+            candidate_places[candidate_count] = places[i];
+            members[candidate_count] = (uint8_t)i;
+            candidate_count++;
+        }
+    }
+    if (candidate_count == 0) {
+        return;
+    }
+    weir_row_match(&arrangement->layout, columns, arrangement->layout.key.count, candidate_places,
+                   candidates, candidate_count, is_equal);
+    for (size_t i = 0; i < candidate_count; i++) {
+        if (WEIR_UNLIKELY(!is_equal[i])) {
+            const size_t member = members[i];
+            values[member] =
+                find_key_behind(arrangement, columns, places[member], hashes[member], &at[member]);
+        }
+    }
+}
+
+/* One step along every chain per round, until each entry has found its row hash or the end. */
+static void walk_chains(const Arrangement *arrangement, Group *group)
+{
+    uint8_t live[HASH_GROUP];
+    size_t live_count = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        RowFound *found = &group->found[i];
+        if (found->value != 0 && !weir_key_is_heavy(found->value)) {
+            found->ref = found->value;
+            live[live_count] = (uint8_t)i;
+            live_count++;
+        }
+    }
+    while (live_count > 0) {
+        size_t kept = 0;
+        for (size_t k = 0; k < live_count; k++) {
+            const size_t i = live[k];
+            RowFound *found = &group->found[i];
+            const Row *row = weir_row_at(&arrangement->store, found->ref);
+            if (weir_row_hash(row) != group->row_hashes[i]) {
+                found->previous = found->ref;
+                found->ref = weir_row_link(row);
+                found->length++;
+                if (found->ref != 0) {
+                    weir_arrangement_prefetch(arrangement,
+                                              weir_row_at(&arrangement->store, found->ref));
+                    live[kept] = (uint8_t)i;
+                    kept++;
+                }
+            }
+        }
+        live_count = kept;
+    }
+}
+
+/* Heavy entries: the first row with the row hash. */
+static void seek_heavy_rows(const Arrangement *arrangement, Group *group)
+{
+    uint8_t members[HASH_GROUP];
+    HashPlace at[HASH_GROUP];
+    size_t heavy_count = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        if (weir_key_is_heavy(group->found[i].value)) {
+            at[heavy_count] = weir_hash_home(&arrangement->rows, group->row_hashes[i]);
+            weir_hash_prefetch(&at[heavy_count]);
+            members[heavy_count] = (uint8_t)i;
+            heavy_count++;
+        }
+    }
+    for (size_t k = 0; k < heavy_count; k++) {
+        const size_t i = members[k];
+        const RowRef ref = weir_hash_seek(&at[k], group->row_hashes[i]);
+        group->found[i].ref = ref;
+        if (ref != 0) {
+            weir_arrangement_prefetch(arrangement, weir_row_at(&arrangement->store, ref));
+        }
+    }
+}
+
+/* Equality with a row of the columns, or with a packed row. */
+typedef struct RowImage {
+    const Vector *const *columns; /* NULL: packed */
+    uint16_t place;
+    const Row *packed;
+} RowImage;
+
+static bool image_equals(const Arrangement *arrangement, const RowImage *image, Row *row)
+{
+    if (image->columns == NULL) {
+        return weir_row_equal(&arrangement->layout, row, image->packed);
+    }
+    return weir_row_matches(&arrangement->layout, image->columns, arrangement->layout.column_count,
+                            image->place, row);
+}
+
+/* Finds the row of the image under a key that is there, serially. */
+static RowFound find_row(const Arrangement *arrangement, const RowImage *image, uint32_t value,
+                         uint32_t row_hash)
+{
+    RowFound found = {.value = value};
+    if (weir_key_is_heavy(value)) {
+        HashPlace at = weir_hash_home(&arrangement->rows, row_hash);
+        found.ref = weir_hash_seek(&at, row_hash);
+        while (found.ref != 0 &&
+               !image_equals(arrangement, image, weir_row_at(&arrangement->store, found.ref))) {
+            weir_hash_step(&at);
+            found.ref = weir_hash_seek(&at, row_hash);
+        }
+        return found;
+    }
+    found.ref = value;
+    while (found.ref != 0) {
+        Row *row = weir_row_at(&arrangement->store, found.ref);
+        if (weir_row_hash(row) == row_hash && image_equals(arrangement, image, row)) {
+            break;
+        }
+        found.previous = found.ref;
+        found.ref = weir_row_link(row);
+        found.length++;
+    }
+    return found;
+}
+
+/* Pass 2. */
+static void find_rows(const Apply *apply, Group *group)
+{
+    const Arrangement *arrangement = apply->arrangement;
+    uint16_t places[HASH_GROUP];
+    uint8_t members[HASH_GROUP];
+    Row *candidates[HASH_GROUP];
+    bool is_equal[HASH_GROUP];
+    if (arrangement->layout.payload.count == 0) {
+        for (size_t i = 0; i < group->count; i++) {
+            group->found[i].ref = group->found[i].value; /* a key has one row */
+        }
+        return;
+    }
+    seek_heavy_rows(arrangement, group);
+    walk_chains(arrangement, group);
+    size_t candidate_count = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->found[i].ref != 0) {
+            candidates[candidate_count] = weir_row_at(&arrangement->store, group->found[i].ref);
+            places[candidate_count] = group->places[i];
+            members[candidate_count] = (uint8_t)i;
+            candidate_count++;
+        }
+    }
+    if (candidate_count == 0) {
+        return;
+    }
+    weir_row_match(&arrangement->layout, apply->columns, arrangement->layout.column_count, places,
+                   candidates, candidate_count, is_equal);
+    for (size_t k = 0; k < candidate_count; k++) {
+        if (WEIR_UNLIKELY(!is_equal[k])) {
+            const size_t i = members[k];
+            const RowImage image = {.columns = apply->columns, .place = places[k]};
+            group->found[i] =
+                find_row(arrangement, &image, group->found[i].value, group->row_hashes[i]);
+        }
+    }
+}
+
+/* Finds a conflicting entry again, as things stand now. */
+static RowFound find_again(const Arrangement *arrangement, const Row *packed, uint32_t key_hash,
+                           uint32_t row_hash)
+{
+    HashPlace at = weir_hash_home(&arrangement->keys, key_hash);
+    for (;;) {
+        const uint32_t value = weir_hash_seek(&at, key_hash);
+        if (value == 0) {
+            return (RowFound){0};
+        }
+        if (weir_row_key_equal(&arrangement->layout, weir_key_first_row(arrangement, value),
+                               packed)) {
+            const RowImage image = {.packed = packed};
+            return find_row(arrangement, &image, value, row_hash);
+        }
+        weir_hash_step(&at);
+    }
+}
+
+/* --- changing ----------------------------------------------------------------------------------- */
+
+/* Allocates and packs the entries members[0..count) of the group. */
+static Status pack_members(Apply *apply, Group *group, const uint8_t *members, size_t count,
+                           Error *err)
+{
+    Arrangement *arrangement = apply->arrangement;
+    const RowLayout *layout = &arrangement->layout;
+    uint16_t places[HASH_GROUP];
+    uint32_t hashes[HASH_GROUP];
+    uint32_t sizes[HASH_GROUP];
+    RowRef refs[HASH_GROUP];
+    Row *rows[HASH_GROUP];
+    if (layout->has_strings && !apply->has_sizes) {
+        weir_row_sizes(layout, apply->columns, apply->place_count, apply->sizes);
+        apply->has_sizes = true;
+    }
+    for (size_t k = 0; k < count; k++) {
+        const size_t i = members[k];
+        places[k] = group->places[i];
+        hashes[k] = group->row_hashes[i];
+        sizes[k] = layout->has_strings ? apply->sizes[places[k]] : layout->fixed_bytes;
+    }
+    WEIR_TRY(weir_row_store_alloc(&arrangement->store, sizes, 0, count, refs, rows, err));
+    weir_row_pack(layout, apply->columns, places, count, hashes, sizes, rows);
+    for (size_t k = 0; k < count; k++) {
+        group->refs[members[k]] = refs[k];
+        group->sizes[members[k]] = sizes[k];
+    }
+    return WEIR_OK;
+}
+
+/* Pass 3. */
+static Status pack_missing(Apply *apply, Group *group, Error *err)
+{
+    uint8_t members[HASH_GROUP];
+    size_t count = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        group->refs[i] = 0;
+        members[count] = (uint8_t)i;
+        count += group->found[i].ref == 0;
+    }
+    return count == 0 ? WEIR_OK : pack_members(apply, group, members, count, err);
+}
+
+/* Hangs the packed row of entry i under its key, which is there or not. */
+static Status insert_row(Arrangement *arrangement, Group *group, size_t i, const RowFound *found,
+                         Error *err)
+{
+    const RowRef ref = group->refs[i];
+    const uint32_t key_hash = group->key_hashes[i];
+    uint32_t value = found->value;
+    if (value == 0) {
+        WEIR_TRY(weir_hash_index_insert(&arrangement->keys, key_hash, ref, err));
+    } else if (!weir_key_is_heavy(value) && found->length < ARRANGEMENT_HEAVY) {
+        weir_row_set_link(weir_row_at(&arrangement->store, ref), value);
+        weir_hash_index_replace(&arrangement->keys, key_hash, value, ref);
+    } else {
+        if (!weir_key_is_heavy(value)) {
+            WEIR_TRY(weir_heavy_from_chain(arrangement, key_hash, value, &value, err));
+        }
+        WEIR_TRY(weir_heavy_add(arrangement, value, ref, err));
+    }
+    group->refs[i] = 0;
+    arrangement->row_count++;
+    return WEIR_OK;
+}
+
+static void remove_row(Arrangement *arrangement, uint32_t key_hash, const RowFound *found)
+{
+    const RowRef ref = found->ref;
+    const Row *row = weir_row_at(&arrangement->store, ref);
+    if (weir_key_is_heavy(found->value)) {
+        weir_heavy_remove(arrangement, found->value, key_hash, ref);
+    } else if (found->previous != 0) {
+        Row *previous = weir_row_at(&arrangement->store, found->previous);
+        weir_row_set_link(previous, weir_row_link(row));
+    } else if (weir_row_link(row) != 0) {
+        weir_hash_index_replace(&arrangement->keys, key_hash, ref, weir_row_link(row));
+    } else {
+        weir_hash_index_remove(&arrangement->keys, key_hash, ref);
+    }
+    weir_row_store_free(&arrangement->store, ref, weir_row_size(&arrangement->layout, row));
+    WEIR_ASSERT(arrangement->row_count > 0);
+    arrangement->row_count--;
+}
+
+/* Adds weight to a row that is there. */
+static Status add_weight(Arrangement *arrangement, uint32_t key_hash, const RowFound *found,
+                         int64_t weight, Error *err)
+{
+    Row *row = weir_row_at(&arrangement->store, found->ref);
+    int64_t sum = 0;
+    bool overflows = weir_add_i64(weir_row_weight(row), weight, &sum);
+    if (weir_key_is_heavy(found->value)) {
+        HeavyKey *key = weir_heavy_key(arrangement, found->value);
+        overflows |= weir_add_i64(key->weight, weight, &key->weight);
+    }
+    if (overflows) {
+        return weir_error_set(err, WEIR_ERR_WEIGHT, "the weight of a row leaves its range");
+    }
+    weir_row_set_weight(row, sum);
+    if (sum == 0) {
+        remove_row(arrangement, key_hash, found);
+    }
+    return WEIR_OK;
+}
+
+/* The serial pass on entry i. */
+static Status apply_entry(Apply *apply, Group *group, size_t i, int64_t weight, Error *err)
+{
+    Arrangement *arrangement = apply->arrangement;
+    RowFound found = group->found[i];
+    if (group->is_conflicting[i] || group->light_epoch != arrangement->light_epoch) {
+        /* The row found before may be gone, but its bytes stay readable during the step. */
+        const RowRef image = found.ref != 0 ? found.ref : group->refs[i];
+        const Row *packed = weir_row_at(&arrangement->store, image);
+        found = find_again(arrangement, packed, group->key_hashes[i], group->row_hashes[i]);
+    }
+    if (found.ref != 0) {
+        return add_weight(arrangement, group->key_hashes[i], &found, weight, err);
+    }
+    if (group->refs[i] == 0) {
+        const uint8_t member = (uint8_t)i;
+        WEIR_TRY(pack_members(apply, group, &member, 1, err));
+    }
+    weir_row_set_weight(weir_row_at(&arrangement->store, group->refs[i]), weight);
+    return insert_row(arrangement, group, i, &found, err);
+}
+
+/* Marks the entries that an earlier entry of the group may affect: same key, or same row of a heavy
+ * key. A set of 256 bits stands for the hashes: it may say too much, not too little. */
+static void mark_conflicts(Group *group)
+{
+    uint64_t seen[4] = {0};
+    for (size_t i = 0; i < group->count; i++) {
+        const bool is_heavy = weir_key_is_heavy(group->found[i].value);
+        const uint32_t hash = is_heavy ? group->row_hashes[i] : group->key_hashes[i];
+        const uint64_t bit = UINT64_C(1) << (hash & 63);
+        uint64_t *word = &seen[(hash >> 6) & 3];
+        group->is_conflicting[i] = (*word & bit) != 0;
+        *word |= bit;
+    }
+}
+
+static Status apply_group(Apply *apply, size_t first, size_t count, Error *err)
+{
+    Arrangement *arrangement = apply->arrangement;
+    Group group;
+    uint32_t values[HASH_GROUP];
+    group.count = count;
+    group.light_epoch = arrangement->light_epoch;
+    for (size_t i = 0; i < count; i++) {
+        const size_t place = apply->selection == NULL ? first + i : apply->selection[first + i];
+        group.places[i] = (uint16_t)place;
+        group.key_hashes[i] = apply->key_hashes[place];
+        group.row_hashes[i] = apply->row_hashes[place];
+    }
+    weir_arrangement_find_keys(arrangement, apply->columns, group.places, group.key_hashes, count,
+                               values);
+    for (size_t i = 0; i < count; i++) {
+        group.found[i] = (RowFound){.value = values[i]};
+    }
+    find_rows(apply, &group);
+    WEIR_TRY(pack_missing(apply, &group, err));
+    mark_conflicts(&group);
+    Status status = WEIR_OK;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t weight = apply->weights == NULL ? 1 : apply->weights[first + i];
+        if (status == WEIR_OK && weight != 0) {
+            status = apply_entry(apply, &group, i, weight, err);
+        }
+    }
+    /* Only now: a packed row may be what a later conflicting entry is compared by. */
+    for (size_t i = 0; i < count; i++) {
+        if (group.refs[i] != 0) {
+            weir_row_store_cancel(&arrangement->store, group.refs[i], group.sizes[i]);
+        }
+    }
+    return status;
+}
+
+/* The row hash covers key and payload. */
+static void hash_rows(Apply *apply)
+{
+    const RowLayout *layout = &apply->arrangement->layout;
+    const size_t count = apply->place_count;
+    weir_hash_columns(apply->columns, layout->key.count, count, apply->key_hashes);
+    if (layout->payload.count == 0) {
+        memcpy(apply->row_hashes, apply->key_hashes, count * sizeof *apply->key_hashes);
+        return;
+    }
+    weir_hash_columns(apply->columns + layout->payload.first, layout->payload.count, count,
+                      apply->row_hashes);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t both = (uint64_t)apply->key_hashes[i] << 32 | apply->row_hashes[i];
+        apply->row_hashes[i] = (uint32_t)((both * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+    }
+}
+
+Status weir_arrangement_apply(Arrangement *arrangement, const Vector *const *columns,
+                              const uint16_t *selection, const int64_t *weights, size_t count,
+                              Error *err)
+{
+    WEIR_ASSERT(count <= BATCH_CAPACITY);
+    Apply apply;
+    apply.arrangement = arrangement;
+    apply.columns = columns;
+    apply.selection = selection;
+    apply.weights = weights;
+    apply.count = count;
+    apply.has_sizes = false;
+    apply.place_count = weir_selection_end(selection, count);
+    hash_rows(&apply);
+    for (size_t first = 0; first < count; first += HASH_GROUP) {
+        WEIR_TRY(apply_group(&apply, first, WEIR_MIN(count - first, (size_t)HASH_GROUP), err));
+    }
+    return WEIR_OK;
+}

@@ -1,0 +1,96 @@
+/* arrangement_priv.h: the parts of an arrangement, for arrangement*.c.
+ *
+ * Key index: key hash -> head of the key's chain (a RowRef), or KEY_IS_HEAVY | heavy number.
+ * Row index: row hash -> RowRef, for the rows of heavy keys only.
+ * A row's hash field is its row hash (key and payload); its link is the next row of the chain (0 =
+ * end), or its place in the heavy key's vector. */
+#ifndef WEIR_TRACE_ARRANGEMENT_PRIV_H
+#define WEIR_TRACE_ARRANGEMENT_PRIV_H
+
+#include "trace/arrangement.h"
+#include "trace/hash_index_inline.h"
+
+#define KEY_IS_HEAVY (UINT32_C(1) << ROW_REF_BITS)
+
+typedef struct HeavyKey {
+    RowRef *refs;   /* owned; NULL = an unused record */
+    uint32_t count; /* in refs; of an unused record: the next unused one + 1 */
+    uint32_t capacity;
+    int64_t weight; /* summed over the rows */
+} HeavyKey;
+
+struct Arrangement {
+    Mem *mem; /* borrowed */
+    RowLayout layout;
+    RowStore store;
+    HashIndex keys;
+    HashIndex rows;
+    HeavyKey *heavy; /* owned, by number */
+    uint32_t heavy_count;
+    uint32_t heavy_capacity;
+    uint32_t heavy_unused; /* the first unused record + 1; 0 = none */
+    uint32_t light_epoch;  /* conversions from heavy to light */
+    size_t heavy_bytes;    /* records and vectors */
+    size_t row_count;
+};
+
+static inline bool weir_key_is_heavy(uint32_t value)
+{
+    return (value & KEY_IS_HEAVY) != 0;
+}
+
+static inline HeavyKey *weir_heavy_key(const Arrangement *arrangement, uint32_t value)
+{
+    WEIR_ASSERT(weir_key_is_heavy(value));
+    return &arrangement->heavy[value & ~KEY_IS_HEAVY];
+}
+
+/* A row of the key that an index value stands for. */
+static inline Row *weir_key_first_row(const Arrangement *arrangement, uint32_t value)
+{
+    const RowRef ref =
+        weir_key_is_heavy(value) ? weir_heavy_key(arrangement, value)->refs[0] : value;
+    return weir_row_at(&arrangement->store, ref);
+}
+
+static inline void weir_arrangement_prefetch(const Arrangement *arrangement, const Row *row)
+{
+    __builtin_prefetch(row, 1);
+    __builtin_prefetch((const char *)row + arrangement->layout.fixed_bytes - 1, 1);
+}
+
+/* The places of the selection (NULL: 0..count-1) are below it. */
+static inline size_t weir_selection_end(const uint16_t *selection, size_t count)
+{
+    if (selection == NULL) {
+        return count;
+    }
+    uint16_t last = 0;
+    for (size_t i = 0; i < count; i++) {
+        last = WEIR_MAX(last, selection[i]);
+    }
+    return count == 0 ? 0 : (size_t)last + 1;
+}
+
+/* values[i] = what the key index has for the key at places[i] of the columns, or 0. count <=
+ * HASH_GROUP. Rows of the keys found are prefetched. */
+void weir_arrangement_find_keys(const Arrangement *arrangement, const Vector *const *columns,
+                                const uint16_t *places, const uint32_t *hashes, size_t count,
+                                uint32_t *values);
+
+/* Makes the chain from `head` heavy; *value becomes the key's new index value (the index itself is
+ * changed). On failure nothing has changed. */
+Status weir_heavy_from_chain(Arrangement *arrangement, uint32_t key_hash, RowRef head,
+                             uint32_t *value, Error *err) WEIR_MUST_CHECK;
+
+/* Adds a row to a heavy key; its weight and hash are set. On failure nothing has changed. */
+Status weir_heavy_add(Arrangement *arrangement, uint32_t value, RowRef ref, Error *err)
+    WEIR_MUST_CHECK;
+
+/* Takes the row out of the heavy key, which becomes a chain again if it is left with few. */
+void weir_heavy_remove(Arrangement *arrangement, uint32_t value, uint32_t key_hash, RowRef ref);
+
+/* Frees the vectors. */
+void weir_heavy_deinit(Arrangement *arrangement);
+
+#endif
