@@ -10,26 +10,32 @@
 #include "types/value.h"
 
 typedef enum ExprKind {
-    EXPR_COLUMN,          /* input column `column` */
-    EXPR_CONSTANT,        /* `value` */
-    EXPR_CAST,            /* args[0] to `type`; is_try: NULL instead of an error */
-    EXPR_COMPARE,         /* `compare` of args[0], args[1] (same type) */
-    EXPR_AND,             /* n-ary, three-valued */
+    EXPR_COLUMN,   /* input column `column` */
+    EXPR_CONSTANT, /* `value` */
+    EXPR_CAST,     /* args[0] to `type`; is_try: NULL instead of an error */
+    EXPR_COMPARE,  /* `compare` of args[0], args[1] (same type) */
+    EXPR_AND,      /* n-ary, three-valued */
     EXPR_OR,
     EXPR_NOT,
     EXPR_IS_NULL,
     EXPR_IS_NOT_NULL,
-    EXPR_COALESCE,        /* n-ary, lazy */
-    EXPR_IN,              /* args[0] IN (args[1..]); three-valued; is_negated: NOT IN */
-    EXPR_CASE,            /* args = when1, then1, when2, then2, ..., else; lazy */
-    EXPR_TRY,             /* args[0], NULL where it fails */
-    EXPR_CALL,            /* function `name` of args */
-    EXPR_PARAMETER,       /* inside a lambda body: parameter `column` counted from the outermost */
+    EXPR_COALESCE,  /* n-ary, lazy */
+    EXPR_IN,        /* args[0] IN (args[1..]); three-valued; is_negated: NOT IN */
+    EXPR_CASE,      /* args = when1, then1, when2, then2, ..., else; lazy */
+    EXPR_TRY,       /* args[0], NULL where it fails */
+    EXPR_CALL,      /* function `name` of args */
+    EXPR_PARAMETER, /* inside a lambda body: parameter `column` counted from the outermost */
 } ExprKind;
 
 typedef enum CompareOp {
-    COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE,
-    COMPARE_DISTINCT, COMPARE_NOT_DISTINCT
+    COMPARE_EQ,
+    COMPARE_NE,
+    COMPARE_LT,
+    COMPARE_LE,
+    COMPARE_GT,
+    COMPARE_GE,
+    COMPARE_DISTINCT,
+    COMPARE_NOT_DISTINCT
 } CompareOp;
 
 typedef struct Expr Expr;
@@ -40,10 +46,10 @@ typedef struct CallExtra {
     const Expr *lambda;            /* body of list_transform and friends; NULL = none */
     size_t lambda_parameter_count; /* declared parameters, index included */
     bool lambda_has_initial;
-    const char *list_aggregate;    /* list_aggr: name of the aggregate */
-    const Expr *const *more_args;  /* trailing constant arguments that binding removed */
+    const char *list_aggregate;   /* list_aggr: name of the aggregate */
+    const Expr *const *more_args; /* trailing constant arguments that binding removed */
     size_t more_arg_count;
-    bool wrap_in_cast;             /* the SQL spelling must be CAST(... AS type) */
+    bool wrap_in_cast; /* the SQL spelling must be CAST(... AS type) */
 } CallExtra;
 
 struct Expr {

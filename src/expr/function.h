@@ -8,13 +8,14 @@
 #include "expr/expr.h"
 
 typedef struct KernelCall {
-    const Expr *expr;   /* the call or cast: types of arguments and result, constants */
-    const Vector *args; /* flat or constant; all constant only if arg_count > 0 */
+    const Expr *expr;   /* the call, cast, ...: types of arguments and result */
+    const Vector *args; /* flat or constant */
     size_t arg_count;
-    size_t count;       /* rows */
-    Arena *arena;       /* for the result and its strings */
-    Vector *out;        /* data allocated for `count` rows (1 if is_constant), validity set to the
-                           AND of the arguments' unless FUNCTION_OWN_NULLS */
+    size_t count; /* rows */
+    Arena *arena; /* for the result and its strings */
+    Vector *out;  /* data allocated for `count` rows (1 if is_constant: all arguments are);
+                           validity is the AND of the arguments', perhaps shared with one of them;
+                           with FUNCTION_OWN_NULLS it is NULL */
 } KernelCall;
 
 /* Fails with WEIR_ERR_EVALUATION and DuckDB's message for the first failing valid row. Rows that are
@@ -22,7 +23,7 @@ typedef struct KernelCall {
 typedef Status (*KernelFn)(const KernelCall *call, Error *err);
 
 enum {
-    FUNCTION_OWN_NULLS = 1, /* the kernel decides about NULL itself (validity is all valid mask) */
+    FUNCTION_OWN_NULLS = 1, /* the kernel decides about NULL itself */
     FUNCTION_CAN_FAIL = 2,
 };
 
@@ -32,12 +33,21 @@ typedef struct FunctionDef {
     const char *result;    /* the same for the result type */
     KernelFn kernel;
     uint32_t flags;
+    bool (*accepts)(const Expr *call); /* a further condition; NULL = none */
 } FunctionDef;
 
-/* NULL if there is no native kernel for exactly this call. */
+/* NULL if there is no native kernel for exactly this call / this cast. */
 const FunctionDef *weir_function_find(const Expr *call);
+const FunctionDef *weir_cast_find(const Expr *cast);
 
-/* For law tests: the whole registry. */
+/* For law tests: the whole registries. */
 const FunctionDef *weir_function_list(size_t *count);
+const FunctionDef *weir_cast_list(size_t *count);
+
+/* True if the type belongs to the class (functions.def lists the letters). */
+bool weir_type_class_has(char letter, const LogicalType *type);
+
+/* The kernels of the kinds of expressions that are not calls. */
+const FunctionDef *weir_kernel_of_kind(const Expr *expr);
 
 #endif

@@ -1,0 +1,131 @@
+/* kernel.h: what kernels are made of: loops over flat and constant arguments, and NULL.
+ *
+ * A loop computes all rows, also those under NULL, and collects failure in a flag; only if the flag
+ * is up, a second, slow loop looks for the first valid row that fails. Pointers are restrict, so
+ * that the compiler vectorises: an argument may be read twice but is never the result. */
+#ifndef WEIR_EXPR_KERNEL_H
+#define WEIR_EXPR_KERNEL_H
+
+#include "expr/function.h"
+
+/* DuckDB's vectors align 16-byte values to 8 bytes only. */
+typedef i128 KernelI128 __attribute__((aligned(8)));
+typedef u128 KernelU128 __attribute__((aligned(8)));
+
+/* X(suffix, type, unsigned type, PHYS) for every integer type up to 64 bits, and for 128 bits. */
+#define KERNEL_SIGNED_TYPES(X)          \
+    X(i8, int8_t, uint8_t, PHYS_I8)     \
+    X(i16, int16_t, uint16_t, PHYS_I16) \
+    X(i32, int32_t, uint32_t, PHYS_I32) \
+    X(i64, int64_t, uint64_t, PHYS_I64)
+#define KERNEL_UNSIGNED_TYPES(X)         \
+    X(u8, uint8_t, uint8_t, PHYS_U8)     \
+    X(u16, uint16_t, uint16_t, PHYS_U16) \
+    X(u32, uint32_t, uint32_t, PHYS_U32) \
+    X(u64, uint64_t, uint64_t, PHYS_U64)
+#define KERNEL_WIDE_TYPES(X)                   \
+    X(i128, KernelI128, KernelU128, PHYS_I128) \
+    X(u128, KernelU128, KernelU128, PHYS_U128)
+#define KERNEL_FLOAT_TYPES(X)      \
+    X(f32, float, float, PHYS_F32) \
+    X(f64, double, double, PHYS_F64)
+
+/* Rows to compute. */
+static inline size_t weir_kernel_rows(const KernelCall *call)
+{
+    return call->out->is_constant ? 1 : call->count;
+}
+
+/* out[i] = expression of a (and b), which are the values of row i. */
+#define KERNEL_UNARY(call, atype, otype, expression)                  \
+    do {                                                              \
+        const size_t kernel_rows_ = weir_kernel_rows(call);           \
+        const atype *restrict const kernel_a_ = (call)->args[0].data; \
+        otype *restrict const kernel_o_ = (call)->out->data;          \
+        for (size_t i = 0; i < kernel_rows_; i++) {                   \
+            const atype a = kernel_a_[i];                             \
+            kernel_o_[i] = (otype)(expression);                       \
+        }                                                             \
+    } while (0)
+
+#define KERNEL_BINARY(call, atype, btype, otype, expression)            \
+    do {                                                                \
+        const size_t kernel_rows_ = weir_kernel_rows(call);             \
+        const bool kernel_a_is_constant_ = (call)->args[0].is_constant; \
+        const bool kernel_b_is_constant_ = (call)->args[1].is_constant; \
+        const atype *restrict const kernel_a_ = (call)->args[0].data;   \
+        const btype *restrict const kernel_b_ = (call)->args[1].data;   \
+        otype *restrict const kernel_o_ = (call)->out->data;            \
+        if (kernel_a_is_constant_ == kernel_b_is_constant_) {           \
+            for (size_t i = 0; i < kernel_rows_; i++) {                 \
+                const atype a = kernel_a_[i];                           \
+                const btype b = kernel_b_[i];                           \
+                kernel_o_[i] = (otype)(expression);                     \
+            }                                                           \
+        } else if (kernel_b_is_constant_) {                             \
+            const btype b = kernel_b_[0];                               \
+            for (size_t i = 0; i < kernel_rows_; i++) {                 \
+                const atype a = kernel_a_[i];                           \
+                kernel_o_[i] = (otype)(expression);                     \
+            }                                                           \
+        } else {                                                        \
+            const atype a = kernel_a_[0];                               \
+            for (size_t i = 0; i < kernel_rows_; i++) {                 \
+                const btype b = kernel_b_[i];                           \
+                kernel_o_[i] = (otype)(expression);                     \
+            }                                                           \
+        }                                                               \
+    } while (0)
+
+static inline bool weir_kernel_is_valid(const KernelCall *call, size_t row)
+{
+    return weir_validity_get(call->out->validity, row);
+}
+
+/* Makes out->validity the result's own, all valid if there was none, so that rows can be made
+ * NULL. */
+Status weir_kernel_own_validity(const KernelCall *call, Error *err) WEIR_MUST_CHECK;
+
+/* Argument `index` of a row, widened; only for integers (and what is stored as one). */
+i128 weir_kernel_integer(const KernelCall *call, size_t index, size_t row);
+
+/* A 128-bit integer in decimal. */
+enum { KERNEL_INTEGER_TEXT_SIZE = 48 };
+const char *weir_kernel_integer_text(i128 value, char out[KERNEL_INTEGER_TEXT_SIZE]);
+const char *weir_kernel_unsigned_text(u128 value, char out[KERNEL_INTEGER_TEXT_SIZE]);
+
+/* DuckDB's name of a physical type, for its messages. */
+const char *weir_kernel_phys_name(const LogicalType *type);
+
+/* The same value as DuckDB prints it in messages: argument `index` of a row. */
+const char *weir_kernel_argument_text(const KernelCall *call, size_t index, size_t row,
+                                      char out[KERNEL_INTEGER_TEXT_SIZE]);
+
+#define KERNEL(name) Status weir_kernel_##name(const KernelCall *call, Error *err) WEIR_MUST_CHECK
+/* arithmetic */
+KERNEL(add_integer);
+KERNEL(subtract_integer);
+KERNEL(multiply_integer);
+KERNEL(add_float);
+KERNEL(subtract_float);
+KERNEL(multiply_float);
+KERNEL(divide_float);
+/* casts */
+KERNEL(cast_number);
+/* kinds of expressions that are not calls */
+KERNEL(compare);
+KERNEL(distinct);
+KERNEL(and);
+KERNEL(or);
+KERNEL(not );
+KERNEL(is_null);
+KERNEL(is_not_null);
+KERNEL(case);
+KERNEL(coalesce);
+#undef KERNEL
+
+/* Conditions of the registries. */
+bool weir_accepts_cast_number(const Expr *cast);
+bool weir_accepts_cast_number_total(const Expr *cast);
+
+#endif
