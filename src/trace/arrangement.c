@@ -20,6 +20,7 @@ typedef struct Apply {
     const uint16_t *selection;
     const int64_t *weights;
     size_t count;
+    Row **rows;         /* out: the row of each entry; NULL = not wanted */
     size_t place_count; /* the places used are below it */
     bool has_sizes;
     uint32_t key_hashes[BATCH_CAPACITY]; /* by place, as the next ones */
@@ -437,8 +438,9 @@ static Status add_weight(Arrangement *arrangement, uint32_t key_hash, const RowF
     return WEIR_OK;
 }
 
-/* The serial pass on entry i. */
-static Status apply_entry(Apply *apply, Group *group, size_t i, int64_t weight, Error *err)
+/* The serial pass on entry i; *out = its row. */
+static Status apply_entry(Apply *apply, Group *group, size_t i, int64_t weight, Row **out,
+                          Error *err)
 {
     Arrangement *arrangement = apply->arrangement;
     RowFound found = group->found[i];
@@ -449,13 +451,15 @@ static Status apply_entry(Apply *apply, Group *group, size_t i, int64_t weight, 
         found = find_again(arrangement, packed, group->key_hashes[i], group->row_hashes[i]);
     }
     if (found.ref != 0) {
+        *out = weir_row_at(&arrangement->store, found.ref);
         return add_weight(arrangement, group->key_hashes[i], &found, weight, err);
     }
     if (group->refs[i] == 0) {
         const uint8_t member = (uint8_t)i;
         WEIR_TRY(pack_members(apply, group, &member, 1, err));
     }
-    weir_row_set_weight(weir_row_at(&arrangement->store, group->refs[i]), weight);
+    *out = weir_row_at(&arrangement->store, group->refs[i]);
+    weir_row_set_weight(*out, weight);
     return insert_row(arrangement, group, i, &found, err);
 }
 
@@ -498,8 +502,12 @@ static Status apply_group(Apply *apply, size_t first, size_t count, Error *err)
     Status status = WEIR_OK;
     for (size_t i = 0; i < count; i++) {
         const int64_t weight = apply->weights == NULL ? 1 : apply->weights[first + i];
+        Row *row = NULL;
         if (status == WEIR_OK && weight != 0) {
-            status = apply_entry(apply, &group, i, weight, err);
+            status = apply_entry(apply, &group, i, weight, &row, err);
+        }
+        if (apply->rows != NULL) {
+            apply->rows[first + i] = row;
         }
     }
     /* Only now: a packed row may be what a later conflicting entry is compared by. */
@@ -533,6 +541,13 @@ Status weir_arrangement_apply(Arrangement *arrangement, const Vector *const *col
                               const uint16_t *selection, const int64_t *weights, size_t count,
                               Error *err)
 {
+    return weir_arrangement_apply_rows(arrangement, columns, selection, weights, count, NULL, err);
+}
+
+Status weir_arrangement_apply_rows(Arrangement *arrangement, const Vector *const *columns,
+                                   const uint16_t *selection, const int64_t *weights, size_t count,
+                                   Row **rows, Error *err)
+{
     WEIR_ASSERT(count <= BATCH_CAPACITY);
     Apply apply;
     apply.arrangement = arrangement;
@@ -540,6 +555,7 @@ Status weir_arrangement_apply(Arrangement *arrangement, const Vector *const *col
     apply.selection = selection;
     apply.weights = weights;
     apply.count = count;
+    apply.rows = rows;
     apply.has_sizes = false;
     apply.place_count = weir_selection_end(selection, count);
     hash_rows(&apply);

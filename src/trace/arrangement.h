@@ -29,6 +29,13 @@ Status weir_arrangement_apply(Arrangement *arrangement, const Vector *const *col
                               const uint16_t *selection, const int64_t *weights, size_t count,
                               Error *err) WEIR_MUST_CHECK;
 
+/* The same; rows[i] = the row of entry i as it is then, for users that keep a state in rows. A row
+ * whose weight returned to 0 is forgotten but stays readable until weir_arrangement_end_step; an
+ * entry of weight 0 gives no row. */
+Status weir_arrangement_apply_rows(Arrangement *arrangement, const Vector *const *columns,
+                                   const uint16_t *selection, const int64_t *weights, size_t count,
+                                   Row **rows, Error *err) WEIR_MUST_CHECK;
+
 /* Announces how many keys there will be, so that the index is built once. Memory for that many is
  * taken now. */
 Status weir_arrangement_reserve(Arrangement *arrangement, size_t key_count, Error *err)
