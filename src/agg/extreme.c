@@ -1,0 +1,121 @@
+/* extreme.c: min and max, and first of a group of one row.
+ *
+ * The hidden part is an ordered set of the group's values (trace/ordered_set.h), the shown part the
+ * value at its end, read once per touched group at the end of the step. Strings of the shown part
+ * point into the set's space, where a freed one stays readable until the end of the step; longer
+ * than that only values that are in the set are shown.
+ *
+ * first(x) is exact for a group of at most one row, where the planner uses it (scalar subqueries);
+ * with more rows it is the smallest value. */
+#include "agg/aggregate_priv.h"
+#include "trace/ordered_set.h"
+
+static Status extreme_update(Accumulator *self, const AccumulatorInput *in, Error *err)
+{
+    OrderedSpace *space = self->space;
+    const size_t width = weir_phys_width(in->arg->phys);
+    const char *values = in->arg->data;
+    for (size_t i = 0; i < in->count; i++) {
+        const size_t place = in->selection == NULL ? i : in->selection[i];
+        OrderedSet *set = state_at(in->rows[place], self->hidden);
+        WEIR_TRY(weir_ordered_set_add(space, set, values + place * width, in->weights[place], err));
+    }
+    return WEIR_OK;
+}
+
+static Status extreme_open(Accumulator *self, Error *err)
+{
+    OrderedSpace *space = NULL;
+    WEIR_TRY(weir_ordered_space_new(self->mem, self->pool, self->arg, &space, err));
+    self->space = space;
+    self->update = extreme_update;
+    return WEIR_OK;
+}
+
+static void extreme_close(Accumulator *self)
+{
+    weir_ordered_space_free(self->space);
+}
+
+static void extreme_show(const Accumulator *self, Row *row, const void *value)
+{
+    ValueState *state = state_at(row, self->shown);
+    *state = (ValueState){.count = value != NULL};
+    if (value != NULL) {
+        memcpy(state->words, value, weir_phys_width(self->arg->phys));
+    }
+}
+
+static Status minimum_settle(Accumulator *self, Row *const *rows, size_t count, Error *err)
+{
+    WEIR_UNUSED(err);
+    for (size_t i = 0; i < count; i++) {
+        const OrderedSet *set = state_at(rows[i], self->hidden);
+        extreme_show(self, rows[i], weir_ordered_set_min(self->space, set));
+    }
+    return WEIR_OK;
+}
+
+static Status maximum_settle(Accumulator *self, Row *const *rows, size_t count, Error *err)
+{
+    WEIR_UNUSED(err);
+    for (size_t i = 0; i < count; i++) {
+        const OrderedSet *set = state_at(rows[i], self->hidden);
+        extreme_show(self, rows[i], weir_ordered_set_max(self->space, set));
+    }
+    return WEIR_OK;
+}
+
+static void extreme_forget(Accumulator *self, Row *row)
+{
+    weir_ordered_set_clear(self->space, state_at(row, self->hidden));
+}
+
+static void extreme_end_step(Accumulator *self)
+{
+    weir_ordered_space_end_step(self->space);
+}
+
+static size_t extreme_bytes(const Accumulator *self)
+{
+    return weir_ordered_space_bytes(self->space);
+}
+
+Status weir_finish_extreme(const AggregateFinish *of, Error *err)
+{
+    WEIR_UNUSED(err);
+    const size_t width = weir_phys_width(of->out->phys);
+    char *out = of->out->data;
+    for (size_t i = 0; i < of->count; i++) {
+        const ValueState *state = finish_state(of, i);
+        memcpy(out + i * width, state->words, width);
+        if (state->count == 0) {
+            finish_null(of, i);
+        }
+    }
+    return WEIR_OK;
+}
+
+const AccumulatorType weir_accumulator_minimum = {
+    .name = "minimum",
+    .shown_bytes = sizeof(ValueState),
+    .hidden_bytes = sizeof(OrderedSet),
+    .open = extreme_open,
+    .close = extreme_close,
+    .settle = minimum_settle,
+    .forget = extreme_forget,
+    .end_step = extreme_end_step,
+    .bytes = extreme_bytes,
+};
+
+const AccumulatorType weir_accumulator_maximum = {
+    .name = "maximum",
+    .shown_bytes = sizeof(ValueState),
+    .hidden_bytes = sizeof(OrderedSet),
+    .open = extreme_open,
+    .close = extreme_close,
+    .settle = maximum_settle,
+    .forget = extreme_forget,
+    .end_step = extreme_end_step,
+    .bytes = extreme_bytes,
+};
