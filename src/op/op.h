@@ -43,12 +43,12 @@ Status weir_op_union_new(Circuit *circuit, Op *const *inputs, size_t input_count
 enum { OP_NO_COLUMN = -1 };
 
 typedef struct AggregateCall {
-    const char *name;               /* as in the plan: count_star, count, sum, avg, min, max, ... */
-    ptrdiff_t args[3];              /* columns of the input; OP_NO_COLUMN = absent */
-    const LogicalType *arg_type;    /* of args[0]; NULL if absent */
-    ptrdiff_t filter;               /* BOOLEAN column; OP_NO_COLUMN = none */
+    const char *name;            /* as in the plan: count_star, count, sum, avg, min, max, ... */
+    ptrdiff_t args[3];           /* columns of the input; OP_NO_COLUMN = absent */
+    const LogicalType *arg_type; /* of args[0]; NULL if absent */
+    ptrdiff_t filter;            /* BOOLEAN column; OP_NO_COLUMN = none */
     bool is_distinct;
-    const LogicalType *type;        /* of the result */
+    const LogicalType *type; /* of the result */
 } AggregateCall;
 
 /* GROUP BY group_columns; output = the group columns, then the results. No group columns:
@@ -68,20 +68,27 @@ Status weir_op_aggregate_new(Circuit *circuit, Op *input, const AggregateSpec *s
 /* True if the aggregate has an own implementation for that call (name, argument type, DISTINCT). */
 bool weir_op_aggregate_supports(const AggregateCall *call);
 
-typedef enum JoinKind { JOIN_INNER, JOIN_LEFT, JOIN_FULL, JOIN_SEMI, JOIN_ANTI, JOIN_MARK } JoinKind;
+typedef enum JoinKind {
+    JOIN_INNER,
+    JOIN_LEFT,
+    JOIN_FULL,
+    JOIN_SEMI,
+    JOIN_ANTI,
+    JOIN_MARK
+} JoinKind;
 
 /* Joins of left (port 0) and right (port 1) on equal keys and a residual condition.
  * Output: INNER, LEFT, FULL: left_output then right_output columns; SEMI, ANTI: left_output; MARK:
  * left_output, then one BOOLEAN: x = ANY (right) with SQL's three values. */
 typedef struct JoinSpec {
     JoinKind kind;
-    const size_t *left_keys;      /* key columns, pairwise of one type; may be none: cross product */
+    const size_t *left_keys; /* key columns, pairwise of one type; may be none: cross product */
     const size_t *right_keys;
-    const bool *is_null_safe;     /* per key: IS NOT DISTINCT FROM; MARK: correlation, groups the
+    const bool *is_null_safe; /* per key: IS NOT DISTINCT FROM; MARK: correlation, groups the
                                      right rows and never makes the mark NULL */
     size_t key_count;
-    const Expr *residual;         /* over left ++ right columns (all of them); NULL = none */
-    const size_t *left_output;    /* columns shown */
+    const Expr *residual;      /* over left ++ right columns (all of them); NULL = none */
+    const size_t *left_output; /* columns shown */
     size_t left_output_count;
     const size_t *right_output;
     size_t right_output_count;
