@@ -65,6 +65,10 @@ WEIR_API WeirStatus weir_execute(WeirDb *db, const char *sql, const char **tail,
 /* True if sql holds at least one complete statement (shells use it to ask for more lines). */
 WEIR_API bool weir_is_complete(const char *sql);
 
+/* True, and *out filled, if a view has become broken since the last call: a statement that succeeded
+ * left rows on which a definition fails. */
+WEIR_API bool weir_take_warning(WeirDb *db, WeirError *out);
+
 /* Makes the running statement fail with WEIR_ERR_INTERRUPTED as soon as it can. Any thread. */
 WEIR_API void weir_interrupt(WeirDb *db);
 
@@ -83,9 +87,9 @@ WEIR_API uint64_t weir_result_rows_changed(const WeirResult *result);
 /* Steps to the next row; *has_row is false after the last one. */
 WEIR_API WeirStatus weir_result_next(WeirResult *result, bool *has_row, WeirError *err);
 
-/* The current row's value as DuckDB prints it; NULL for SQL NULL. *size (may be NULL) receives the
- * bytes, since text may hold NUL bytes. Borrowed until the next step. */
-WEIR_API const char *weir_result_text(const WeirResult *result, size_t column, size_t *size);
+/* The current row's value as DuckDB prints it, NUL-terminated; NULL for SQL NULL. *size (may be
+ * NULL) receives its bytes, since text may hold NUL bytes. Borrowed until the next step. */
+WEIR_API const char *weir_result_text(WeirResult *result, size_t column, size_t *size);
 
 #ifdef __cplusplus
 }

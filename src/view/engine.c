@@ -146,6 +146,18 @@ bool weir_engine_auto_sync(Engine *engine)
     return on;
 }
 
+bool weir_engine_take_notice(Engine *engine, Error *out)
+{
+    weir_lock_acquire(&engine->lock);
+    const bool has_notice = engine->notice.code != WEIR_OK;
+    if (has_notice) {
+        *out = engine->notice;
+        weir_error_clear(&engine->notice);
+    }
+    weir_lock_release(&engine->lock);
+    return has_notice;
+}
+
 uint64_t weir_engine_generation(Engine *engine)
 {
     weir_lock_acquire(&engine->lock);
@@ -157,7 +169,8 @@ uint64_t weir_engine_generation(Engine *engine)
 /* ---- tables followed by request ------------------------------------------------------------- */
 
 /* All columns of the table, in its own order. */
-static Status track_locked(Engine *engine, const char *table_name, bool is_manual, Error *err)
+static Status track_locked(Engine *engine, const char *table_name, bool is_manual,
+                           uint64_t *row_count, Error *err)
 {
     Status status = WEIR_OK;
     uint64_t changed = 0;
@@ -175,17 +188,19 @@ static Status track_locked(Engine *engine, const char *table_name, bool is_manua
         weir_table_acquire(engine, &name, schema.names, schema.types, schema.count, &table, err));
     table->is_tracked = true;
     table->is_manual = is_manual;
+    *row_count = engine->host.table_row_count(table->host_table);
 done:
     weir_arena_deinit(&scratch);
     return status;
 }
 
-Status weir_engine_track(Engine *engine, const char *table, bool is_manual, Error *err)
+Status weir_engine_track(Engine *engine, const char *table, bool is_manual, uint64_t *row_count,
+                         Error *err)
 {
     weir_lock_acquire(&engine->lock);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
-        status = track_locked(engine, table, is_manual, err);
+        status = track_locked(engine, table, is_manual, row_count, err);
         engine->host.end(engine->host.context);
     }
     weir_lock_release(&engine->lock);

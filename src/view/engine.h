@@ -47,6 +47,9 @@ Status weir_engine_refresh(Engine *engine, const char *name, Error *err) WEIR_MU
 Status weir_engine_sync(Engine *engine, const char *table, uint64_t *changed_rows, Error *err)
     WEIR_MUST_CHECK;
 
+/* True, and *out filled, if a view has become broken since the last call. */
+bool weir_engine_take_notice(Engine *engine, Error *out);
+
 /* Reading syncs first while this is on (the default). */
 void weir_engine_set_auto_sync(Engine *engine, bool on);
 bool weir_engine_auto_sync(Engine *engine);
@@ -132,6 +135,10 @@ typedef struct DependencyInfo {
     size_t depth;     /* 1 = direct */
 } DependencyInfo;
 
+/* Rows of a view's contents now. */
+Status weir_engine_row_count(Engine *engine, const char *name, uint64_t *out, Error *err)
+    WEIR_MUST_CHECK;
+
 /* Lists; everything is copied into the arena. */
 Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)
     WEIR_MUST_CHECK;
@@ -148,8 +155,8 @@ Status weir_engine_explain(Engine *engine, const char *name_or_sql, const ViewSe
 
 /* Starts to follow a table before a view needs it. is_manual: its changes are told with notify, and
  * it is compared with the database only by a sync that names it. */
-Status weir_engine_track(Engine *engine, const char *table, bool is_manual, Error *err)
-    WEIR_MUST_CHECK;
+Status weir_engine_track(Engine *engine, const char *table, bool is_manual, uint64_t *row_count,
+                         Error *err) WEIR_MUST_CHECK;
 
 /* The columns that are followed, in order; copied into the arena. */
 Status weir_engine_followed(Engine *engine, const char *table, Arena *arena, Schema *out,

@@ -102,6 +102,7 @@ struct Engine {
     size_t table_capacity;
     uint64_t generation;
     bool auto_sync;
+    Error notice;            /* of the last view that broke; code 0 = told, or none */
     size_t feed_limit_bytes; /* per view */
 };
 
@@ -163,7 +164,7 @@ void weir_view_unbind(Engine *engine, View *view);
 void weir_view_free(Engine *engine, View *view);
 
 /* The view is broken from now on, for this reason. */
-void weir_view_break(View *view, const Error *reason);
+void weir_view_break(Engine *engine, View *view, const Error *reason);
 
 /* The failure that makes the view unreadable: its own or that of a view below; NULL = readable. */
 const Error *weir_view_failure(const View *view, const View **culprit);

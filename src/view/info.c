@@ -71,6 +71,18 @@ void weir_view_shape_deinit(ViewShape *shape)
     *shape = (ViewShape){0};
 }
 
+Status weir_engine_row_count(Engine *engine, const char *name, uint64_t *out, Error *err)
+{
+    View *view = NULL;
+    weir_lock_acquire(&engine->lock);
+    const Status status = weir_engine_get_view(engine, name, &view, err);
+    if (status == WEIR_OK) {
+        *out = weir_sink_row_count(view->sink);
+    }
+    weir_lock_release(&engine->lock);
+    return status;
+}
+
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 static Status view_info(const View *view, Arena *arena, ViewInfo *out, Error *err)

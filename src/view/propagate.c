@@ -16,7 +16,7 @@ static void break_views_of(Engine *engine, const TrackedTable *table)
         View *const view = engine->views[i];
         for (size_t k = 0; k < view->input_count; k++) {
             if (view->inputs[k].table == table && !view->is_broken) {
-                weir_view_break(view, &table->error);
+                weir_view_break(engine, view, &table->error);
             }
         }
     }
@@ -71,7 +71,7 @@ static void view_advance(Engine *engine, View *view)
         status = weir_view_step(engine, view, &err);
     }
     if (status != WEIR_OK) {
-        weir_view_break(view, &err);
+        weir_view_break(engine, view, &err);
     }
 }
 

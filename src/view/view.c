@@ -107,11 +107,13 @@ void weir_view_free(Engine *engine, View *view)
     weir_mem_free(engine->mem, view);
 }
 
-void weir_view_break(View *view, const Error *reason)
+void weir_view_break(Engine *engine, View *view, const Error *reason)
 {
     view->is_broken = true;
     view->must_rebuild = true;
     view->reason = *reason;
+    engine->notice = *reason;
+    weir_error_wrap(&engine->notice, "view %s is broken", view->name.name);
 }
 
 const Error *weir_view_failure(const View *view, const View **culprit)

@@ -1,0 +1,59 @@
+/* database.c: attaching Weir to a DuckDB database. */
+#include "duckdb/database.h"
+
+#include "duckdb/replacement.h"
+#include "duckdb/sql_function.h"
+
+WeirDatabase *weir_database_ref(WeirDatabase *database)
+{
+    atomic_fetch_add(&database->ref_count, 1);
+    return database;
+}
+
+void weir_database_unref(void *data)
+{
+    WeirDatabase *const database = data;
+    if (database == NULL || atomic_fetch_sub(&database->ref_count, 1) > 1) {
+        return;
+    }
+    Mem *const mem = database->mem;
+    weir_engine_free(database->engine);
+    weir_duck_host_free(database->host);
+    weir_connector_unref(database->connector);
+    weir_mem_free(mem, database);
+    weir_mem_free_allocator(mem);
+}
+
+static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_connection connection,
+                     Error *err)
+{
+    WEIR_TRY(weir_connector_new(handle, connection, &database->connector, err));
+    WEIR_TRY(weir_duck_host_new(database->mem, database->connector, &database->host, err));
+    const Host host = weir_duck_host_functions(database->host);
+    WEIR_TRY(weir_engine_new(database->mem, &host, &database->engine, err));
+    WEIR_TRY(weir_sql_functions_register(database, connection, err));
+    weir_replacement_scan_add(database, handle);
+    return WEIR_OK;
+}
+
+Status weir_database_attach(duckdb_database handle, duckdb_connection connection,
+                            WeirDatabase **out, Error *err)
+{
+    Mem *const mem = weir_mem_new(0);
+    WeirDatabase *database = mem == NULL ? NULL : weir_mem_zalloc(mem, sizeof *database, err);
+    if (database == NULL) {
+        if (mem != NULL) {
+            weir_mem_free_allocator(mem);
+        }
+        return weir_error_set(err, WEIR_ERR_NOMEM, "no memory to attach to the database");
+    }
+    database->mem = mem;
+    atomic_init(&database->ref_count, 1);
+    const Status status = attach(database, handle, connection, err);
+    if (status != WEIR_OK) {
+        weir_database_unref(database);
+        return status;
+    }
+    *out = database;
+    return WEIR_OK;
+}

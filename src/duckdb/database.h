@@ -1,0 +1,33 @@
+/* database.h: what Weir keeps for one DuckDB database: reached through the extra_info of every
+ * function it registered there, and through nothing else. */
+#ifndef WEIR_DUCKDB_DATABASE_H
+#define WEIR_DUCKDB_DATABASE_H
+
+#include "duckdb/connection.h"
+#include "duckdb/host.h"
+#include "view/engine.h"
+
+#include <stdatomic.h>
+
+typedef struct WeirDatabase WeirDatabase;
+
+struct WeirDatabase {
+    Mem *mem;             /* owned */
+    Connector *connector; /* one reference */
+    DuckHost *host;       /* owned: the engine's host */
+    Engine *engine;       /* owned */
+    _Atomic size_t ref_count;
+};
+
+/* Sets up engine, host, functions and the replacement scan for the database that `handle` opens.
+ * `connection` is only used to register. The result has one reference for the caller; every
+ * registered function holds another. */
+Status weir_database_attach(duckdb_database handle, duckdb_connection connection,
+                            WeirDatabase **out, Error *err) WEIR_MUST_CHECK;
+
+WeirDatabase *weir_database_ref(WeirDatabase *database);
+
+/* As a destructor callback of DuckDB: takes the WeirDatabase. */
+void weir_database_unref(void *database);
+
+#endif
