@@ -4,8 +4,10 @@
  * A set is a 24-byte handle that the user embeds (an aggregate state). Up to one value lives
  * inline, up to 128 in one sorted block of a size class, more in a counted B+tree (1 KB nodes, keys
  * as 64-bit words in host order). All sets of one family share an OrderedSpace. Keys are
- * `key_words` 64-bit words compared as unsigned integers, most significant first; variable-length
- * values (strings, nested) are references into the space's row store compared by a callback. */
+ * one or two 64-bit words compared as unsigned integers, most significant first; variable-length
+ * values (strings, nested) and intervals are references to a copy in the space, compared by value.
+ * Equal floats are one value (0.0 for -0.0, one NaN); other values that are equal but look different
+ * (intervals, nested ones with floats) are kept apart, so that what is returned was added. */
 #ifndef WEIR_TRACE_ORDERED_SET_H
 #define WEIR_TRACE_ORDERED_SET_H
 
@@ -18,21 +20,36 @@ typedef struct OrderedSet {
     uint64_t words[3]; /* all zero = empty; private */
 } OrderedSet;
 
-/* A space for values of one logical type. */
+/* A space for values of one logical type, which is borrowed for the life of the space. */
 Status weir_ordered_space_new(Mem *mem, PagePool *pool, const LogicalType *type, OrderedSpace **out,
                               Error *err) WEIR_MUST_CHECK;
 void weir_ordered_space_free(OrderedSpace *space); /* and every set in it */
 
 /* Adds weight to the value (of the type's physical form; strings are copied). A value whose weight
- * returns to 0 leaves the set; a weight that would end below 0 is WEIR_ERR_NEGATIVE only when
- * checked by weir_ordered_set_verify at the end of a step: within a step it may be negative. */
+ * returns to 0 leaves the set. Within a step a weight may be negative: see weir_ordered_set_verify.
+ * On failure nothing has changed; WEIR_ERR_WEIGHT if a sum of weights leaves its range. */
 Status weir_ordered_set_add(OrderedSpace *space, OrderedSet *set, const void *value, int64_t weight,
                             Error *err) WEIR_MUST_CHECK;
+
+/* The same for many values, with prefetch: to set sets[p] the value at place p, valid and flat, with
+ * weight weights[p], for the places of the selection (NULL: 0..count-1). On failure a part is done. */
+Status weir_ordered_set_add_batch(OrderedSpace *space, OrderedSet *const *sets,
+                                  const Vector *values, const uint16_t *selection,
+                                  const int64_t *weights, size_t count, Error *err) WEIR_MUST_CHECK;
+
+/* WEIR_ERR_NEGATIVE if a value has a negative weight. Called at the end of a step. */
+Status weir_ordered_set_verify(const OrderedSpace *space, const OrderedSet *set, Error *err)
+    WEIR_MUST_CHECK;
 
 /* The smallest / largest value with positive weight; NULL if there is none. Borrowed until the set
  * changes; strings point into the space. */
 const void *weir_ordered_set_min(OrderedSpace *space, const OrderedSet *set);
 const void *weir_ordered_set_max(OrderedSpace *space, const OrderedSet *set);
+
+/* Summed weight, and the value at `offset` (0-based) of the sorted multiset, each value repeated by
+ * its weight; NULL if offset is outside. No weight may be negative. Borrowed as above. */
+int64_t weir_ordered_set_weight(const OrderedSpace *space, const OrderedSet *set);
+const void *weir_ordered_set_select(OrderedSpace *space, const OrderedSet *set, int64_t offset);
 
 size_t weir_ordered_set_count(const OrderedSpace *space, const OrderedSet *set); /* distinct */
 void weir_ordered_set_clear(OrderedSpace *space, OrderedSet *set);
