@@ -75,18 +75,19 @@ static inline FloatSumTerm weir_float_sum_term(uint64_t bits, int64_t weight)
 static inline void weir_float_sum_add_term(uint64_t *limbs, size_t limb_count, size_t first,
                                            const FloatSumTerm *term)
 {
-    u128 sum = (u128)limbs[first] + term->words[0];
-    limbs[first] = (uint64_t)sum;
-    sum = (u128)limbs[first + 1] + term->words[1] + (uint64_t)(sum >> 64);
-    limbs[first + 1] = (uint64_t)sum;
-    sum = (u128)limbs[first + 2] + term->words[2] + (uint64_t)(sum >> 64);
+    u128 low;
+    const u128 term_low = (u128)term->words[1] << 64 | term->words[0];
+    memcpy(&low, &limbs[first], sizeof low);
+    low += term_low;
+    memcpy(&limbs[first], &low, sizeof low);
+    const u128 sum = (u128)limbs[first + 2] + term->words[2] + (low < term_low ? 1 : 0);
     limbs[first + 2] = (uint64_t)sum;
     uint64_t carry = (uint64_t)(sum >> 64);
     /* The sign's ones and the carry cancel out, or there is nothing to add. */
     for (size_t i = first + 3; i < limb_count && term->sign + carry != 0; i++) {
-        sum = (u128)limbs[i] + term->sign + carry;
-        limbs[i] = (uint64_t)sum;
-        carry = (uint64_t)(sum >> 64);
+        const u128 next = (u128)limbs[i] + term->sign + carry;
+        limbs[i] = (uint64_t)next;
+        carry = (uint64_t)(next >> 64);
     }
 }
 

@@ -95,6 +95,17 @@ static bool is_canonical(const Interval *v)
 
 static bool changes_intervals(const Interval *values, size_t rows)
 {
+    /* Without anything to carry an interval is canonical; most columns are like that. */
+    uint64_t carries = 0;
+    for (size_t i = 0; i < rows; i++) {
+        const uint64_t days = (uint64_t)(int64_t)values[i].days + (INTERVAL_DAYS_PER_MONTH - 1);
+        const uint64_t micros = (uint64_t)values[i].micros + (INTERVAL_MICROS_PER_DAY - 1);
+        carries |= days > 2 * (INTERVAL_DAYS_PER_MONTH - 1) ? 1 : 0;
+        carries |= micros > 2 * (INTERVAL_MICROS_PER_DAY - 1) ? 1 : 0;
+    }
+    if (carries == 0) {
+        return false;
+    }
     for (size_t i = 0; i < rows; i++) {
         if (!is_canonical(&values[i])) {
             return true;

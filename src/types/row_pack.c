@@ -1,59 +1,77 @@
 /* row_pack.c: columns to packed rows.
  *
- * One pass per column over all rows; each pass is a simple loop of its width, in four forms (with
- * and without NULLs, with and without a selection) made from one template. Null bits are collected
- * in an array of words, one per row, and written once. Long strings are written last: first all
- * slots go in as they are, without a branch, and only if one of them was long do the tails follow. */
+ * Blocks of 128 rows, so that a block's rows stay in the first-level cache while one pass per column
+ * goes over them. Each pass is a simple loop of its width, in four forms (with and without NULLs,
+ * with and without a selection) made from one template. Null bits are collected in an array of
+ * words, one per row, and written with the header. Long strings are written last: first all slots go
+ * in as they are, without a branch, and only if one of them was long do the tails follow. */
 #include "types/row.h"
 
 #include "base/codec.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
+enum { PACK_BLOCK = 128 };
+_Static_assert(PACK_BLOCK % 64 == 0, "a block begins at a word of the validity masks");
+
 typedef struct Bytes16 {
     uint64_t words[2];
 } Bytes16;
 
-/* What a column pass needs besides the column. */
-typedef struct PackTarget {
-    const uint16_t *selection; /* NULL = row i comes from place i */
+/* Rows [begin, begin + count) of a call. */
+typedef struct PackBlock {
+    size_t begin;
     size_t count;
-    char *const *rows;
-} PackTarget;
+    const uint16_t *selection; /* of the block; NULL = row i comes from place begin + i */
+    Row *const *rows;          /* of the block */
+} PackBlock;
+
+ALWAYS_INLINE char *row_place(Row *const *rows, size_t i, uint32_t offset)
+{
+    return (char *)rows[i] + offset;
+}
 
 ALWAYS_INLINE uint64_t valid_mask(const uint64_t *validity, size_t place)
 {
     return 0 - ((validity[place / 64] >> (place % 64)) & 1u);
 }
 
-#define DEFINE_PACK(name, ctype)                                                       \
-    ALWAYS_INLINE void name##_loop(const PackTarget *t, const ctype *restrict values,  \
-                                   const uint64_t *restrict validity, uint32_t offset, \
-                                   bool is_selected, bool is_nullable)                 \
-    {                                                                                  \
-        for (size_t i = 0; i < t->count; i++) {                                        \
-            const size_t place = is_selected ? t->selection[i] : i;                    \
-            ctype value = values[place];                                               \
-            if (is_nullable) {                                                         \
-                value = (ctype)(value & (ctype)valid_mask(validity, place));           \
-            }                                                                          \
-            memcpy(t->rows[i] + offset, &value, sizeof value);                         \
-        }                                                                              \
-    }                                                                                  \
-                                                                                       \
-    static void name(const PackTarget *t, const Vector *column, uint32_t offset)       \
-    {                                                                                  \
-        const ctype *values = column->data;                                            \
-        const uint64_t *validity = column->validity;                                   \
-        if (t->selection == NULL && validity == NULL) {                                \
-            name##_loop(t, values, NULL, offset, false, false);                        \
-        } else if (t->selection == NULL) {                                             \
-            name##_loop(t, values, validity, offset, false, true);                     \
-        } else if (validity == NULL) {                                                 \
-            name##_loop(t, values, NULL, offset, true, false);                         \
-        } else {                                                                       \
-            name##_loop(t, values, validity, offset, true, true);                      \
-        }                                                                              \
+#define DEFINE_PACK(name, ctype)                                                           \
+    ALWAYS_INLINE void name##_loop(const PackBlock *block, const ctype *restrict values,   \
+                                   const uint64_t *restrict validity, uint32_t offset,     \
+                                   bool is_selected, bool is_nullable)                     \
+    {                                                                                      \
+        const uint16_t *restrict selection = block->selection;                             \
+        Row *const *restrict rows = block->rows;                                           \
+        const size_t count = block->count;                                                 \
+        for (size_t i = 0; i < count; i++) {                                               \
+            const size_t place = is_selected ? selection[i] : i;                           \
+            ctype value = values[place];                                                   \
+            if (is_nullable) {                                                             \
+                value = (ctype)(value & (ctype)valid_mask(validity, place));               \
+            }                                                                              \
+            memcpy(row_place(rows, i, offset), &value, sizeof value);                      \
+        }                                                                                  \
+    }                                                                                      \
+                                                                                           \
+    static void name(const PackBlock *block, const Vector *column, uint32_t offset)        \
+    {                                                                                      \
+        const ctype *values = column->data;                                                \
+        const uint64_t *validity = column->validity;                                       \
+        if (block->selection != NULL) {                                                    \
+            if (validity == NULL) {                                                        \
+                name##_loop(block, values, NULL, offset, true, false);                     \
+            } else {                                                                       \
+                name##_loop(block, values, validity, offset, true, true);                  \
+            }                                                                              \
+            return;                                                                        \
+        }                                                                                  \
+        values += block->begin;                                                            \
+        if (validity == NULL) {                                                            \
+            name##_loop(block, values, NULL, offset, false, false);                        \
+        } else {                                                                           \
+            name##_loop(block, values, validity + block->begin / 64, offset, false, true); \
+        }                                                                                  \
     }
 
 DEFINE_PACK(pack_8, uint8_t)
@@ -63,13 +81,16 @@ DEFINE_PACK(pack_64, uint64_t)
 #undef DEFINE_PACK
 
 /* The 16-byte form; returns the largest first half of a word, which for strings is the length. */
-ALWAYS_INLINE uint32_t pack_128_loop(const PackTarget *t, const Bytes16 *restrict values,
+ALWAYS_INLINE uint32_t pack_128_loop(const PackBlock *block, const Bytes16 *restrict values,
                                      const uint64_t *restrict validity, uint32_t offset,
                                      bool is_selected, bool is_nullable)
 {
+    const uint16_t *restrict selection = block->selection;
+    Row *const *restrict rows = block->rows;
+    const size_t count = block->count;
     uint32_t longest = 0;
-    for (size_t i = 0; i < t->count; i++) {
-        const size_t place = is_selected ? t->selection[i] : i;
+    for (size_t i = 0; i < count; i++) {
+        const size_t place = is_selected ? selection[i] : i;
         Bytes16 value = values[place];
         if (is_nullable) {
             const uint64_t mask = valid_mask(validity, place);
@@ -78,154 +99,187 @@ ALWAYS_INLINE uint32_t pack_128_loop(const PackTarget *t, const Bytes16 *restric
         }
         const uint32_t length = (uint32_t)value.words[0];
         longest = length > longest ? length : longest;
-        memcpy(t->rows[i] + offset, &value, sizeof value);
+        memcpy(row_place(rows, i, offset), &value, sizeof value);
     }
     return longest;
 }
 
-static uint32_t pack_128(const PackTarget *t, const Vector *column, uint32_t offset)
+static uint32_t pack_128(const PackBlock *block, const Vector *column, uint32_t offset)
 {
     const Bytes16 *values = column->data;
     const uint64_t *validity = column->validity;
-    if (t->selection == NULL && validity == NULL) {
-        return pack_128_loop(t, values, NULL, offset, false, false);
+    if (block->selection != NULL) {
+        return validity == NULL ? pack_128_loop(block, values, NULL, offset, true, false)
+                                : pack_128_loop(block, values, validity, offset, true, true);
     }
-    if (t->selection == NULL) {
-        return pack_128_loop(t, values, validity, offset, false, true);
-    }
+    values += block->begin;
     if (validity == NULL) {
-        return pack_128_loop(t, values, NULL, offset, true, false);
+        return pack_128_loop(block, values, NULL, offset, false, false);
     }
-    return pack_128_loop(t, values, validity, offset, true, true);
+    return pack_128_loop(block, values, validity + block->begin / 64, offset, false, true);
 }
 
 /* One value for all rows, zero if it is NULL; returns its length if it is a string. */
-static uint32_t pack_constant(const PackTarget *t, const Vector *column, uint32_t offset)
+static uint32_t pack_constant(const PackBlock *block, const Vector *column, uint32_t offset)
 {
     const size_t width = weir_phys_width(column->phys);
     Bytes16 value = {.words = {0, 0}};
     if (!weir_vector_is_null(column, 0)) {
         memcpy(&value, column->data, width);
     }
-    for (size_t i = 0; i < t->count; i++) {
-        memcpy(t->rows[i] + offset, &value, width);
+    for (size_t i = 0; i < block->count; i++) {
+        memcpy(row_place(block->rows, i, offset), &value, width);
     }
     return (uint32_t)value.words[0];
 }
 
 /* Returns true if a string of the column is long. */
-static bool pack_column(const PackTarget *t, const Vector *column, uint32_t offset)
+static bool pack_column(const PackBlock *block, const Vector *column, uint32_t offset)
 {
     uint32_t longest = 0;
     if (column->is_constant) {
-        longest = pack_constant(t, column, offset);
+        longest = pack_constant(block, column, offset);
     } else {
         switch (weir_phys_width(column->phys)) {
-        case 1: pack_8(t, column, offset); break;
-        case 2: pack_16(t, column, offset); break;
-        case 4: pack_32(t, column, offset); break;
-        case 8: pack_64(t, column, offset); break;
-        default: longest = pack_128(t, column, offset); break;
+        case 1: pack_8(block, column, offset); break;
+        case 2: pack_16(block, column, offset); break;
+        case 4: pack_32(block, column, offset); break;
+        case 8: pack_64(block, column, offset); break;
+        default: longest = pack_128(block, column, offset); break;
         }
     }
     return column->phys == PHYS_STRING && longest > STRING_INLINE_BYTES;
 }
 
 /* Sets bit `bit` of the words of the rows that are NULL. */
-static void add_null_bits(const PackTarget *t, const Vector *column, unsigned bit, uint64_t *words)
+static void add_null_bits(const PackBlock *block, const Vector *column, unsigned bit,
+                          uint64_t *restrict words)
 {
     const uint64_t flag = UINT64_C(1) << bit;
+    const uint64_t *restrict validity = column->validity;
     if (column->is_constant) {
-        if (weir_vector_is_null(column, 0)) {
-            for (size_t i = 0; i < t->count; i++) {
-                words[i] |= flag;
-            }
+        for (size_t i = 0; weir_vector_is_null(column, 0) && i < block->count; i++) {
+            words[i] |= flag;
         }
         return;
     }
-    if (t->selection != NULL) {
-        for (size_t i = 0; i < t->count; i++) {
-            words[i] |= ~valid_mask(column->validity, t->selection[i]) & flag;
+    if (block->selection != NULL) {
+        for (size_t i = 0; i < block->count; i++) {
+            words[i] |= ~valid_mask(validity, block->selection[i]) & flag;
         }
         return;
     }
-    for (size_t begin = 0; begin < t->count; begin += 64) {
-        const size_t rows = WEIR_MIN(t->count - begin, (size_t)64);
-        uint64_t nulls = ~column->validity[begin / 64];
-        if (rows < 64) {
-            nulls &= (UINT64_C(1) << rows) - 1;
+    validity += block->begin / 64;
+    for (size_t begin = 0; begin < block->count; begin += 64) {
+        const size_t rows = WEIR_MIN(block->count - begin, (size_t)64);
+        if (validity[begin / 64] == UINT64_MAX) {
+            continue;
         }
-        while (nulls != 0) {
-            words[begin + (size_t)__builtin_ctzll(nulls)] |= flag;
-            nulls &= nulls - 1;
+        uint64_t nulls = ~validity[begin / 64];
+        for (size_t i = 0; i < rows; i++) {
+            words[begin + i] |= (nulls & 1u) << bit;
+            nulls >>= 1;
         }
     }
 }
 
-ALWAYS_INLINE void store_words(const PackTarget *t, const uint64_t *words, uint32_t offset,
-                               size_t width)
+/* Collects the null bits of up to 64 columns of a section, from its column `first` on. */
+static void collect_null_words(const PackBlock *block, const RowSection *section, size_t first,
+                               const Vector *const *columns, uint64_t *words)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        memcpy(t->rows[i] + offset, &words[i], width); /* little endian: the low bytes */
+    memset(words, 0, block->count * sizeof words[0]);
+    const size_t end = WEIR_MIN(first + 64, section->count);
+    for (size_t c = first; c < end; c++) {
+        const Vector *column = columns[section->first + c];
+        if (column->validity != NULL) {
+            add_null_bits(block, column, (unsigned)(c - first), words);
+        }
     }
 }
 
-static void store_null_words(const PackTarget *t, const uint64_t *words, uint32_t offset,
-                             size_t width)
+static bool has_masks(const RowSection *section, const Vector *const *columns)
 {
-    switch (width) {
-    case 1: store_words(t, words, offset, 1); break;
-    case 2: store_words(t, words, offset, 2); break;
-    case 4: store_words(t, words, offset, 4); break;
-    default: store_words(t, words, offset, 8); break;
+    for (size_t c = 0; c < section->count; c++) {
+        if (columns[section->first + c]->validity != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if the null bits lie in the last 8 bytes of the section, as they do in all small ones: then
+ * they and the padding behind them are one word. */
+static bool nulls_are_last(const RowSection *section)
+{
+    return section->null_bytes <= 8 && section->null_offset + 8 >= section->end;
+}
+
+/* Writes the ends of a section where the null bits are elsewhere. */
+static void pack_nulls_apart(const PackBlock *block, const RowSection *section,
+                             const Vector *const *columns)
+{
+    uint64_t words[PACK_BLOCK];
+    for (size_t i = 0; i < block->count; i++) {
+        weir_store_u64(row_place(block->rows, i, section->end - 8), 0);
+    }
+    const size_t width = WEIR_MIN(section->null_bytes, 8u);
+    for (size_t first = 0; first < section->count; first += 64) {
+        collect_null_words(block, section, first, columns, words);
+        const uint32_t offset = section->null_offset + (uint32_t)(first / 8);
+        for (size_t i = 0; i < block->count; i++) {
+            memcpy(row_place(block->rows, i, offset), &words[i], width); /* the low bytes */
+        }
     }
 }
 
-/* Writes the null bits of a section, 64 columns at a time. The end of the section was zeroed. */
-static void pack_nulls(const PackTarget *t, const RowSection *section, const Vector *const *columns)
+/* The last word of a section for each row: null bits and padding. */
+static void collect_last_words(const PackBlock *block, const RowSection *section,
+                               const Vector *const *columns, uint64_t *words)
 {
-    uint64_t words[VECTOR_CAPACITY];
-    memset(words, 0, t->count * sizeof words[0]);
-    for (size_t begin = 0; begin < section->count; begin += 64) {
-        const size_t end = WEIR_MIN(begin + 64, section->count);
-        bool has_nulls = false;
-        for (size_t c = begin; c < end; c++) {
-            const Vector *column = columns[section->first + c];
-            if (column->validity != NULL) {
-                add_null_bits(t, column, (unsigned)(c - begin), words);
-                has_nulls = true;
+    const uint32_t shift = (section->null_offset + 8 - section->end) * 8;
+    collect_null_words(block, section, 0, columns, words);
+    for (size_t i = 0; i < block->count; i++) {
+        words[i] <<= shift;
+    }
+}
+
+/* Header and the last word of each section: null bits and padding. Columns that share this word are
+ * written later. */
+static void pack_frame(const RowLayout *layout, const PackBlock *block,
+                       const Vector *const *columns, const uint32_t *restrict hashes)
+{
+    uint64_t words[PACK_BLOCK];
+    Row *const *restrict rows = block->rows;
+    const size_t count = block->count;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t header[2] = {0, hashes == NULL ? 0 : hashes[i]};
+        memcpy(row_place(rows, i, 0), header, sizeof header);
+    }
+    const RowSection *const sections[2] = {&layout->key, &layout->payload};
+    for (size_t s = 0; s < WEIR_ARRAY_COUNT(sections); s++) {
+        const RowSection *section = sections[s];
+        if (section->count == 0) {
+            continue;
+        }
+        if (!nulls_are_last(section)) {
+            pack_nulls_apart(block, section, columns);
+            continue;
+        }
+        const uint32_t last = section->end - 8;
+        if (!has_masks(section, columns)) {
+            for (size_t i = 0; i < count; i++) {
+                weir_store_u64(row_place(rows, i, last), 0);
             }
+            continue;
         }
-        store_null_words(t, words, section->null_offset + (uint32_t)(begin / 8),
-                         WEIR_MIN(section->null_bytes, 8u));
-        if (has_nulls && end < section->count) {
-            memset(words, 0, t->count * sizeof words[0]);
-        }
-    }
-}
-
-/* Header, zeroed section ends (they may hold padding), zeroed state. */
-static void pack_frame(const RowLayout *layout, const PackTarget *t, const uint32_t *hashes)
-{
-    for (size_t i = 0; i < t->count; i++) {
-        weir_store_u64(t->rows[i], 0);
-        weir_store_u64(t->rows[i] + 8, hashes == NULL ? 0 : hashes[i]);
-    }
-    if (layout->key.count > 0) {
-        for (size_t i = 0; i < t->count; i++) {
-            weir_store_u64(t->rows[i] + layout->key.end - 8, 0);
-        }
-    }
-    if (layout->payload.count > 0) {
-        for (size_t i = 0; i < t->count; i++) {
-            weir_store_u64(t->rows[i] + layout->payload.end - 8, 0);
+        collect_last_words(block, section, columns, words);
+        for (size_t i = 0; i < count; i++) {
+            weir_store_u64(row_place(rows, i, last), words[i]);
         }
     }
     const uint32_t rest = layout->fixed_bytes - layout->payload.end;
-    if (rest > 0) {
-        for (size_t i = 0; i < t->count; i++) {
-            memset(t->rows[i] + layout->payload.end, 0, rest);
-        }
+    for (size_t i = 0; rest > 0 && i < count; i++) {
+        memset(row_place(rows, i, layout->payload.end), 0, rest);
     }
 }
 
@@ -244,31 +298,31 @@ ALWAYS_INLINE void copy_long(char *restrict to, const char *restrict from, size_
 }
 
 /* Appends the long strings to the rows, and puts their offsets into the slots. */
-static void pack_tails(const RowLayout *layout, const PackTarget *t, const uint32_t *sizes)
+static void pack_tails(const RowLayout *layout, const PackBlock *block, const uint32_t *sizes)
 {
-    uint32_t ends[VECTOR_CAPACITY]; /* of the tail written so far */
-    for (size_t i = 0; i < t->count; i++) {
+    uint32_t ends[PACK_BLOCK]; /* of the tail written so far */
+    for (size_t i = 0; i < block->count; i++) {
         ends[i] = layout->fixed_bytes;
     }
     for (size_t s = 0; s < layout->string_count; s++) {
         const uint32_t offset = layout->string_offsets[s];
-        for (size_t i = 0; i < t->count; i++) {
-            char *slot = t->rows[i] + offset;
+        for (size_t i = 0; i < block->count; i++) {
+            char *slot = row_place(block->rows, i, offset);
             const uint32_t length = weir_load_u32(slot);
             if (length > STRING_INLINE_BYTES) {
                 String value;
                 memcpy(&value, slot, sizeof value);
-                copy_long(t->rows[i] + ends[i], value.remote.pointer, length);
+                copy_long(row_place(block->rows, i, ends[i]), value.remote.pointer, length);
                 weir_store_u64(slot + 8, ends[i]);
                 ends[i] += length;
             }
         }
     }
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = 0; i < block->count; i++) {
         while (ends[i] % 8 != 0) {
-            t->rows[i][ends[i]++] = '\0';
+            *row_place(block->rows, i, ends[i]++) = '\0';
         }
-        WEIR_ASSERT(sizes == NULL || ends[i] == sizes[i]);
+        WEIR_ASSERT(sizes == NULL || ends[i] == sizes[block->begin + i]);
     }
     WEIR_UNUSED(sizes);
 }
@@ -277,26 +331,23 @@ void weir_row_pack(const RowLayout *layout, const Vector *const *columns, const 
                    size_t count, const uint32_t *hashes, const uint32_t *sizes, Row **rows)
 {
     WEIR_ASSERT(count <= VECTOR_CAPACITY);
-    char *places[VECTOR_CAPACITY];
-    for (size_t i = 0; i < count; i++) {
-        places[i] = (char *)rows[i];
-    }
-    const PackTarget target = {.selection = selection, .count = count, .rows = places};
-    pack_frame(layout, &target, hashes);
-    if (layout->key.count > 0) {
-        pack_nulls(&target, &layout->key, columns);
-    }
-    if (layout->payload.count > 0) {
-        pack_nulls(&target, &layout->payload, columns);
-    }
-    bool has_tails = false;
-    for (size_t c = 0; c < layout->column_count; c++) {
-        WEIR_ASSERT(columns[c]->phys == layout->columns[c].phys);
-        const bool is_long = pack_column(&target, columns[c], layout->columns[c].offset);
-        has_tails = has_tails || is_long;
-    }
-    if (has_tails) {
-        pack_tails(layout, &target, sizes);
+    for (size_t begin = 0; begin < count; begin += PACK_BLOCK) {
+        const PackBlock block = {
+            .begin = begin,
+            .count = WEIR_MIN(count - begin, (size_t)PACK_BLOCK),
+            .selection = selection == NULL ? NULL : selection + begin,
+            .rows = rows + begin,
+        };
+        pack_frame(layout, &block, columns, hashes == NULL ? NULL : hashes + begin);
+        bool has_tails = false;
+        for (size_t c = 0; c < layout->column_count; c++) {
+            WEIR_ASSERT(columns[c]->phys == layout->columns[c].phys);
+            const bool is_long = pack_column(&block, columns[c], layout->columns[c].offset);
+            has_tails = has_tails || is_long;
+        }
+        if (has_tails) {
+            pack_tails(layout, &block, sizes);
+        }
     }
 }
 

@@ -41,7 +41,8 @@ static void fill_value(Random *random, PhysType phys, void *value, size_t variet
 static void add_random_nulls(World *world, Random *random, Vector *v, size_t count)
 {
     assert_int_equal(weir_vector_add_validity(v, count, &world->arena, &world->err), WEIR_OK);
-    const size_t one_in = 1 + random_below(random, 5);
+    static const size_t rarities[] = {1, 2, 5, 300, 3000};
+    const size_t one_in = rarities[random_below(random, WEIR_ARRAY_COUNT(rarities))];
     for (size_t i = 0; i < (v->is_constant ? 1 : count); i++) {
         if (random_below(random, one_in) == 0) {
             weir_validity_set_null(v->validity, i); /* garbage stays under it */
@@ -184,35 +185,59 @@ static bool same_values(const Table *table, size_t i, size_t j, size_t column_co
     return true;
 }
 
-static void check_unpacked(World *world, const Table *table, const uint16_t *selection,
-                           size_t count, Row *const *rows)
+/* Column c of the table, against what was unpacked. */
+static void check_column(const Table *table, size_t c, const uint16_t *selection, size_t count,
+                         const Vector *out)
 {
-    uint64_t mask[VECTOR_VALIDITY_WORDS];
-    for (size_t c = 0; c < table->layout.column_count; c++) {
-        const Vector *from = &table->columns[c];
-        Vector out = {0};
-        assert_int_equal(
-            weir_vector_init(&out, from->phys, VECTOR_CAPACITY, &world->arena, &world->err),
-            WEIR_OK);
-        weir_row_unpack(&table->layout, rows, count, c, &out, mask);
-        bool has_nulls = false;
-        for (size_t i = 0; i < count; i++) {
-            const size_t place = weir_vector_place(from, selection == NULL ? i : selection[i]);
-            const bool is_null = weir_vector_is_null(from, place);
-            has_nulls = has_nulls || is_null;
-            assert_int_equal(weir_vector_is_null(&out, i), is_null);
-            assert_int_equal(weir_row_is_null(&table->layout, rows[i], c), is_null);
-            const size_t width = weir_phys_width(from->phys);
-            const char *got = (const char *)out.data + i * width;
-            const char *wanted = (const char *)from->data + place * width;
-            if (!is_null && from->phys == PHYS_STRING) {
-                assert_true(weir_string_equal((const String *)(const void *)got,
-                                              (const String *)(const void *)wanted));
-            } else if (!is_null) {
-                assert_memory_equal(got, wanted, width);
-            }
+    const Vector *from = &table->columns[c];
+    const size_t width = weir_phys_width(from->phys);
+    bool has_nulls = false;
+    assert_int_equal(out->phys, from->phys);
+    assert_false(out->is_constant);
+    for (size_t i = 0; i < count; i++) {
+        const size_t place = weir_vector_place(from, selection == NULL ? i : selection[i]);
+        const bool is_null = weir_vector_is_null(from, place);
+        has_nulls = has_nulls || is_null;
+        assert_int_equal(weir_vector_is_null(out, i), is_null);
+        const char *got = (const char *)out->data + i * width;
+        const char *wanted = (const char *)from->data + place * width;
+        if (is_null) {
+            static const char zeros[16] = {0};
+            assert_memory_equal(got, zeros, width);
+        } else if (from->phys == PHYS_STRING) {
+            assert_true(weir_string_equal((const String *)(const void *)got,
+                                          (const String *)(const void *)wanted));
+        } else {
+            assert_memory_equal(got, wanted, width);
         }
-        assert_int_equal(out.validity != NULL, has_nulls);
+    }
+    assert_int_equal(out->validity != NULL, has_nulls);
+}
+
+/* All columns one by one, then a random run of columns at once. */
+static void check_unpacked(World *world, Random *random, const Table *table,
+                           const uint16_t *selection, size_t count, Row *const *rows)
+{
+    static uint64_t masks[MAX_COLUMNS][VECTOR_VALIDITY_WORDS];
+    static Vector out[MAX_COLUMNS];
+    const size_t total = table->layout.column_count;
+    for (size_t c = 0; c < total; c++) {
+        assert_int_equal(
+            weir_vector_init(&out[c], table->phys[c], VECTOR_CAPACITY, &world->arena, &world->err),
+            WEIR_OK);
+        weir_row_unpack(&table->layout, rows, count, c, &out[c], masks[c]);
+        check_column(table, c, selection, count, &out[c]);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(weir_row_is_null(&table->layout, rows[i], c),
+                             weir_vector_is_null(&out[c], i));
+        }
+    }
+    const size_t first = random_below(random, total + 1);
+    const size_t column_count = random_below(random, total - first + 1);
+    weir_row_unpack_columns(&table->layout, rows, count, first, column_count, &out[first],
+                            masks[first]);
+    for (size_t c = first; c < first + column_count; c++) {
+        check_column(table, c, selection, count, &out[c]);
     }
 }
 
@@ -237,7 +262,7 @@ static void rows_come_back_as_they_went_in(void **state)
             }
         }
         Row **rows = pack_rows(&world, &table, is_selected ? selection : NULL, count, 0xA5);
-        check_unpacked(&world, &table, is_selected ? selection : NULL, count, rows);
+        check_unpacked(&world, &random, &table, is_selected ? selection : NULL, count, rows);
         weir_row_layout_deinit(&table.layout, world.mem);
         world_deinit(&world);
     }
