@@ -86,6 +86,7 @@ extern const AccumulatorType weir_accumulator_sum_interval;
 extern const AccumulatorType weir_accumulator_boolean;
 extern const AccumulatorType weir_accumulator_minimum;
 extern const AccumulatorType weir_accumulator_maximum;
+extern const AccumulatorType weir_accumulator_first;
 extern const AccumulatorType weir_accumulator_bit_and;
 extern const AccumulatorType weir_accumulator_bit_or;
 extern const AccumulatorType weir_accumulator_bit_xor;

@@ -6,30 +6,56 @@
  * than that only values that are in the set are shown.
  *
  * first(x) is exact for a group of at most one row, where the planner uses it (scalar subqueries);
- * with more rows it is the smallest value. */
+ * with more rows it is one of the values, always the same one of the same rows. */
 #include "agg/aggregate_priv.h"
 #include "trace/ordered_set.h"
 
 static Status extreme_update(Accumulator *self, const AccumulatorInput *in, Error *err)
 {
-    OrderedSpace *space = self->space;
-    const size_t width = weir_phys_width(in->arg->phys);
-    const char *values = in->arg->data;
+    OrderedSet *sets[BATCH_CAPACITY];
     for (size_t i = 0; i < in->count; i++) {
         const size_t place = in->selection == NULL ? i : in->selection[i];
-        OrderedSet *set = state_at(in->rows[place], self->hidden);
-        WEIR_TRY(weir_ordered_set_add(space, set, values + place * width, in->weights[place], err));
+        sets[place] = state_at(in->rows[place], self->hidden);
     }
+    return weir_ordered_set_add_batch(self->space, sets, in->arg, in->selection, in->weights,
+                                      in->count, err);
+}
+
+static Status open_space(Accumulator *self, const LogicalType *type, Error *err)
+{
+    OrderedSpace *space = NULL;
+    WEIR_TRY(weir_ordered_space_new(self->mem, self->pool, type, &space, err));
+    self->space = space;
+    self->update = extreme_update;
     return WEIR_OK;
 }
 
 static Status extreme_open(Accumulator *self, Error *err)
 {
-    OrderedSpace *space = NULL;
-    WEIR_TRY(weir_ordered_space_new(self->mem, self->pool, self->arg, &space, err));
-    self->space = space;
-    self->update = extreme_update;
-    return WEIR_OK;
+    return open_space(self, self->arg, err);
+}
+
+/* Floats by their bits, so that -0.0 comes back as it was. */
+static Status first_open(Accumulator *self, Error *err)
+{
+    switch (self->arg->phys) {
+    case PHYS_F32: return open_space(self, weir_type_simple(TYPE_UINTEGER), err);
+    case PHYS_F64: return open_space(self, weir_type_simple(TYPE_UBIGINT), err);
+    case PHYS_I8:
+    case PHYS_I16:
+    case PHYS_I32:
+    case PHYS_I64:
+    case PHYS_I128:
+    case PHYS_U8:
+    case PHYS_U16:
+    case PHYS_U32:
+    case PHYS_U64:
+    case PHYS_U128:
+    case PHYS_INTERVAL:
+    case PHYS_STRING:
+    case PHYS_COUNT: break;
+    }
+    return open_space(self, self->arg, err);
 }
 
 static void extreme_close(Accumulator *self)
@@ -48,9 +74,9 @@ static void extreme_show(const Accumulator *self, Row *row, const void *value)
 
 static Status minimum_settle(Accumulator *self, Row *const *rows, size_t count, Error *err)
 {
-    WEIR_UNUSED(err);
     for (size_t i = 0; i < count; i++) {
         const OrderedSet *set = state_at(rows[i], self->hidden);
+        WEIR_TRY(weir_ordered_set_verify(self->space, set, err));
         extreme_show(self, rows[i], weir_ordered_set_min(self->space, set));
     }
     return WEIR_OK;
@@ -58,9 +84,9 @@ static Status minimum_settle(Accumulator *self, Row *const *rows, size_t count, 
 
 static Status maximum_settle(Accumulator *self, Row *const *rows, size_t count, Error *err)
 {
-    WEIR_UNUSED(err);
     for (size_t i = 0; i < count; i++) {
         const OrderedSet *set = state_at(rows[i], self->hidden);
+        WEIR_TRY(weir_ordered_set_verify(self->space, set, err));
         extreme_show(self, rows[i], weir_ordered_set_max(self->space, set));
     }
     return WEIR_OK;
@@ -115,6 +141,18 @@ const AccumulatorType weir_accumulator_maximum = {
     .open = extreme_open,
     .close = extreme_close,
     .settle = maximum_settle,
+    .forget = extreme_forget,
+    .end_step = extreme_end_step,
+    .bytes = extreme_bytes,
+};
+
+const AccumulatorType weir_accumulator_first = {
+    .name = "first",
+    .shown_bytes = sizeof(ValueState),
+    .hidden_bytes = sizeof(OrderedSet),
+    .open = first_open,
+    .close = extreme_close,
+    .settle = minimum_settle,
     .forget = extreme_forget,
     .end_step = extreme_end_step,
     .bytes = extreme_bytes,

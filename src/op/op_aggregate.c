@@ -130,10 +130,16 @@ static Status part_fill(const AggregateOp *self, const AggregatePart *part, Batc
                         Arena *arena, Error *err)
 {
     const size_t group_count = self->spec.group_count;
-    uint64_t *validity = weir_arena_alloc(
-        arena, self->op.schema.count * VECTOR_VALIDITY_WORDS * sizeof(uint64_t), err);
-    if (validity == NULL) {
+    const Schema *schema = &self->op.schema;
+    out->columns = weir_arena_calloc(arena, schema->count, sizeof *out->columns, err);
+    uint64_t *validity =
+        weir_arena_calloc(arena, schema->count, VECTOR_VALIDITY_WORDS * sizeof(uint64_t), err);
+    if (out->columns == NULL || validity == NULL) {
         return err->code;
+    }
+    for (size_t i = 0; i < schema->count; i++) {
+        WEIR_TRY(
+            weir_vector_init(&out->columns[i], schema->types[i]->phys, part->count, arena, err));
     }
     for (size_t i = 0; i < group_count; i++) {
         weir_group_table_unpack(&self->groups, part->rows, part->count, i, &out->columns[i],
@@ -146,6 +152,7 @@ static Status part_fill(const AggregateOp *self, const AggregatePart *part, Batc
                                              validity + column * VECTOR_VALIDITY_WORDS, err));
     }
     out->count = part->count;
+    out->column_count = schema->count;
     out->weights = part->weights;
     return WEIR_OK;
 }
@@ -168,8 +175,9 @@ static bool values_equal(const Vector *column, size_t a, size_t b)
 static Status part_drop_equal(const AggregateOp *self, const AggregatePart *part, Batch *out,
                               Arena *arena, Error *err)
 {
-    bool is_dropped[BATCH_CAPACITY] = {false};
+    bool is_dropped[BATCH_CAPACITY];
     size_t dropped = 0;
+    memset(is_dropped, false, out->count);
     for (size_t i = 0; i < part->pair_count; i++) {
         const size_t old = part->pairs[i][0];
         const size_t new = part->removal_count + part->pairs[i][1];
@@ -209,16 +217,15 @@ static void part_release(AggregateOp *self, const AggregatePart *part, size_t co
 static Status part_flush(AggregateOp *self, AggregatePart *part, void *entries, size_t count,
                          Step *step, Error *err)
 {
-    Batch *batch = NULL;
     WEIR_TRY(part_settle(self, part, entries, count, err));
     part_decide(self, part, entries, count);
     if (part->count > 0) {
-        WEIR_TRY(weir_batch_new(&step->scratch, &self->op.schema, &batch, err));
-        WEIR_TRY(part_fill(self, part, batch, &step->scratch, err));
+        Batch batch = {0};
+        WEIR_TRY(part_fill(self, part, &batch, &step->scratch, err));
         if (part->pair_count > 0 && !self->calls.shows_states) {
-            WEIR_TRY(part_drop_equal(self, part, batch, &step->scratch, err));
+            WEIR_TRY(part_drop_equal(self, part, &batch, &step->scratch, err));
         }
-        WEIR_TRY(weir_op_emit(&self->op, batch, step, err));
+        WEIR_TRY(weir_op_emit(&self->op, &batch, step, err));
     }
     part_release(self, part, count);
     return WEIR_OK;
