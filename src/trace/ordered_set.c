@@ -378,7 +378,7 @@ Status weir_ordered_set_add(OrderedSpace *space, OrderedSet *set, const void *va
                                    : add_to_empty(space, set, &key, weight, err);
 }
 
-static void set_prefetch(const OrderedSpace *space, const OrderedSet *set)
+void weir_ordered_set_prefetch(const OrderedSpace *space, const OrderedSet *set)
 {
     const OrderedState state = weir_ordered_state(set);
     if (state == ORDERED_BLOCK || state == ORDERED_TREE) {
@@ -400,7 +400,7 @@ Status weir_ordered_set_add_batch(OrderedSpace *space, OrderedSet *const *sets,
             __builtin_prefetch(sets[selection == NULL ? i : selection[i]], 1);
         }
         for (size_t i = first; i < end; i++) {
-            set_prefetch(space, sets[selection == NULL ? i : selection[i]]);
+            weir_ordered_set_prefetch(space, sets[selection == NULL ? i : selection[i]]);
         }
         for (size_t i = first; i < end; i++) {
             const size_t place = selection == NULL ? i : selection[i];

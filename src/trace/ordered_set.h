@@ -37,6 +37,9 @@ Status weir_ordered_set_add_batch(OrderedSpace *space, OrderedSet *const *sets,
                                   const Vector *values, const uint16_t *selection,
                                   const int64_t *weights, size_t count, Error *err) WEIR_MUST_CHECK;
 
+/* Fetches what reading the set will touch; for loops over many sets. */
+void weir_ordered_set_prefetch(const OrderedSpace *space, const OrderedSet *set);
+
 /* WEIR_ERR_NEGATIVE if a value has a negative weight. Called at the end of a step. */
 Status weir_ordered_set_verify(const OrderedSpace *space, const OrderedSet *set, Error *err)
     WEIR_MUST_CHECK;
