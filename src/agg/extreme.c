@@ -10,6 +10,8 @@
 #include "agg/aggregate_priv.h"
 #include "trace/ordered_set.h"
 
+enum { EXTREME_PREFETCH = 16 }; /* sets ahead */
+
 static Status extreme_update(Accumulator *self, const AccumulatorInput *in, Error *err)
 {
     OrderedSet *sets[BATCH_CAPACITY];
@@ -72,24 +74,32 @@ static void extreme_show(const Accumulator *self, Row *row, const void *value)
     }
 }
 
-static Status minimum_settle(Accumulator *self, Row *const *rows, size_t count, Error *err)
+/* Shows the value at one end of every row's set. */
+static Status extreme_settle(const Accumulator *self, Row *const *rows, size_t count, bool of_last,
+                             Error *err)
 {
+    OrderedSpace *space = self->space;
     for (size_t i = 0; i < count; i++) {
+        if (i + EXTREME_PREFETCH < count) {
+            weir_ordered_set_prefetch(space, state_at(rows[i + EXTREME_PREFETCH], self->hidden));
+        }
         const OrderedSet *set = state_at(rows[i], self->hidden);
-        WEIR_TRY(weir_ordered_set_verify(self->space, set, err));
-        extreme_show(self, rows[i], weir_ordered_set_min(self->space, set));
+        WEIR_TRY(weir_ordered_set_verify(space, set, err));
+        const void *value =
+            of_last ? weir_ordered_set_max(space, set) : weir_ordered_set_min(space, set);
+        extreme_show(self, rows[i], value);
     }
     return WEIR_OK;
 }
 
+static Status minimum_settle(Accumulator *self, Row *const *rows, size_t count, Error *err)
+{
+    return extreme_settle(self, rows, count, false, err);
+}
+
 static Status maximum_settle(Accumulator *self, Row *const *rows, size_t count, Error *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        const OrderedSet *set = state_at(rows[i], self->hidden);
-        WEIR_TRY(weir_ordered_set_verify(self->space, set, err));
-        extreme_show(self, rows[i], weir_ordered_set_max(self->space, set));
-    }
-    return WEIR_OK;
+    return extreme_settle(self, rows, count, true, err);
 }
 
 static void extreme_forget(Accumulator *self, Row *row)

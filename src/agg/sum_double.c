@@ -8,6 +8,8 @@
 #include "base/checked.h"
 #include "types/float_sum.h"
 
+enum { DOUBLE_PREFETCH = 16 }; /* rows ahead */
+
 static Status double_update(Accumulator *self, const AccumulatorInput *in, Error *err)
 {
     const double *values = in->arg->data;
@@ -20,6 +22,11 @@ static Status double_update(Accumulator *self, const AccumulatorInput *in, Error
     bool is_over = false;
     for (size_t i = 0; i < count; i++) {
         const size_t place = selection == NULL ? i : selection[i];
+        if (i + DOUBLE_PREFETCH < count) {
+            const size_t next =
+                selection == NULL ? i + DOUBLE_PREFETCH : selection[i + DOUBLE_PREFETCH];
+            __builtin_prefetch(state_at(rows[next], hidden), 1);
+        }
         DoubleSumState *state = state_at(rows[place], shown);
         FloatSum *sum = state_at(rows[place], hidden);
         WEIR_TRY(weir_float_sum_add(sum, self->mem, values[place], weights[place], err));
