@@ -1,5 +1,5 @@
 /* test_aggregate.c: GROUP BY, DISTINCT and every aggregate function. */
-#include "op_fixture.h"
+#include "op_law.h"
 
 /* The input of most tests: a key and a column for every kind of argument. */
 enum {

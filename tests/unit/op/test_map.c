@@ -1,5 +1,5 @@
 /* test_map.c: filter and projection, and rows on which an expression fails. */
-#include "op_fixture.h"
+#include "op_law.h"
 
 static const Expr *column(Fixture *f, const Schema *schema, size_t index)
 {

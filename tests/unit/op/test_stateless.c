@@ -1,7 +1,7 @@
 /* test_stateless.c: source, union, constant and sink. */
 #include <math.h>
 
-#include "op_fixture.h"
+#include "op_law.h"
 
 static const Schema *mixed_schema(Fixture *f)
 {
