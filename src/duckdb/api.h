@@ -8,8 +8,10 @@
 #ifdef WEIR_DUCKDB_EXTENSION
 #include "duckdb_extension.h"
 DUCKDB_EXTENSION_EXTERN
+enum { API_IS_EXTENSION = 1 };
 #else
 #include "duckdb.h"
+enum { API_IS_EXTENSION = 0 };
 #endif
 
 #endif

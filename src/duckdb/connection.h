@@ -6,7 +6,7 @@
 #ifndef WEIR_DUCKDB_CONNECTION_H
 #define WEIR_DUCKDB_CONNECTION_H
 
-#include "duckdb/api.h"
+#include "duckdb/batch_function.h"
 #include "view/host.h"
 
 typedef struct Connector Connector;
@@ -18,6 +18,13 @@ typedef struct Connector Connector;
 Status weir_connector_new(duckdb_database handle, duckdb_connection connection, Connector **out,
                           Error *err) WEIR_MUST_CHECK;
 Connector *weir_connector_ref(Connector *connector);
+
+/* As a destructor callback of DuckDB for functions that must not outlive the database: every later
+ * connect is refused; then as unref. */
+void weir_connector_close(void *connector);
+
+/* The batches that internal statements may read. */
+BatchRegistry *weir_connector_batches(Connector *connector);
 
 /* As a destructor callback of DuckDB: takes a Connector, NULL is allowed. */
 void weir_connector_unref(void *connector);

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "duckdb/api.h"
+#include "types/vector.h"
 
 /* err = code and DuckDB's message without doubled prefixes and stack traces. */
 Status weir_query_error(Error *err, Status code, const char *message);

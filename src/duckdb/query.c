@@ -1,0 +1,169 @@
+/* query.c: running statements; DuckDB's messages; walking rows. */
+#include "duckdb/query.h"
+
+/* "Binder Error: Catalog Error: x" -> "Catalog Error: x": the last prefix is the one that is meant.
+ */
+static const char *skip_doubled_prefix(const char *message)
+{
+    static const char ENDING[] = " Error: ";
+    for (;;) {
+        const char *const first = strstr(message, ENDING);
+        if (first == NULL) {
+            return message;
+        }
+        /* A prefix is one or two words: what follows must be another one at once. */
+        const char *const rest = first + strlen(ENDING);
+        const char *const second = strstr(rest, ENDING);
+        if (second == NULL || second - rest > 24 ||
+            strcspn(rest, ":\n\"'(") < (size_t)(second - rest)) {
+            return message;
+        }
+        message = rest;
+    }
+}
+
+Status weir_query_error(Error *err, Status code, const char *message)
+{
+    if (message == NULL) {
+        return weir_error_set(err, code, "DuckDB failed without a message");
+    }
+    const char *const text = skip_doubled_prefix(message);
+    const char *const trace = strstr(text, "\n\nStack Trace:");
+    size_t size = trace == NULL ? strlen(text) : (size_t)(trace - text);
+    while (size > 0 && text[size - 1] == '\n') {
+        size--;
+    }
+    return weir_error_set(err, code, "%.*s", (int)WEIR_MIN(size, sizeof err->message), text);
+}
+
+/* Takes the error out of a result and destroys it. */
+static Status take_error(duckdb_result *result, Status code, Error *err)
+{
+    const bool is_interrupt = duckdb_result_error_type(result) == DUCKDB_ERROR_INTERRUPT;
+    const Status status = weir_query_error(err, is_interrupt ? WEIR_ERR_INTERRUPTED : code,
+                                           duckdb_result_error(result));
+    duckdb_destroy_result(result);
+    return status;
+}
+
+Status weir_query(duckdb_connection connection, const char *sql, Status code, duckdb_result *out,
+                  Error *err)
+{
+    duckdb_result result = {0};
+    if (duckdb_query(connection, sql, &result) != DuckDBSuccess) {
+        return take_error(&result, code, err);
+    }
+    *out = result;
+    return WEIR_OK;
+}
+
+Status weir_query_execute(duckdb_prepared_statement statement, Status code, duckdb_result *out,
+                          Error *err)
+{
+    duckdb_result result = {0};
+    if (duckdb_execute_prepared(statement, &result) != DuckDBSuccess) {
+        return take_error(&result, code, err);
+    }
+    *out = result;
+    return WEIR_OK;
+}
+
+Status weir_query_bound(duckdb_connection connection, const char *sql, const char *const *texts,
+                        size_t count, Status code, duckdb_result *out, Error *err)
+{
+    Status status = WEIR_OK;
+    duckdb_prepared_statement statement = NULL;
+    if (duckdb_prepare(connection, sql, &statement) != DuckDBSuccess) {
+        status = weir_query_error(err, code, duckdb_prepare_error(statement));
+        goto done;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const duckdb_state state = texts[i] == NULL
+                                       ? duckdb_bind_null(statement, i + 1)
+                                       : duckdb_bind_varchar(statement, i + 1, texts[i]);
+        if (state != DuckDBSuccess) {
+            status = weir_error_set(err, code, "cannot bind the text \"%s\"",
+                                    texts[i] == NULL ? "NULL" : texts[i]);
+            goto done;
+        }
+    }
+    status = weir_query_execute(statement, code, out, err);
+done:
+    duckdb_destroy_prepare(&statement);
+    return status;
+}
+
+Status weir_query_run(duckdb_connection connection, const char *sql, Error *err)
+{
+    duckdb_result result = {0};
+    WEIR_TRY(weir_query(connection, sql, WEIR_ERR_HOST, &result, err));
+    duckdb_destroy_result(&result);
+    return WEIR_OK;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+Rows weir_rows(duckdb_result *result)
+{
+    return (Rows){.result = result};
+}
+
+bool weir_rows_next(Rows *rows)
+{
+    rows->row++;
+    while (rows->chunk == NULL || rows->row >= rows->count) {
+        if (rows->chunk != NULL) {
+            duckdb_destroy_data_chunk(&rows->chunk);
+        }
+        rows->chunk = duckdb_fetch_chunk(*rows->result);
+        if (rows->chunk == NULL) {
+            return false;
+        }
+        rows->count = duckdb_data_chunk_get_size(rows->chunk);
+        rows->row = 0;
+    }
+    return true;
+}
+
+void weir_rows_deinit(Rows *rows)
+{
+    if (rows->chunk != NULL) {
+        duckdb_destroy_data_chunk(&rows->chunk);
+    }
+    *rows = (Rows){0};
+}
+
+bool weir_rows_is_null(const Rows *rows, size_t column)
+{
+    return !weir_validity_get(
+        duckdb_vector_get_validity(duckdb_data_chunk_get_vector(rows->chunk, column)), rows->row);
+}
+
+static const void *column_data(const Rows *rows, size_t column)
+{
+    return duckdb_vector_get_data(duckdb_data_chunk_get_vector(rows->chunk, column));
+}
+
+int64_t weir_rows_i64(const Rows *rows, size_t column)
+{
+    return ((const int64_t *)column_data(rows, column))[rows->row];
+}
+
+uint64_t weir_rows_u64(const Rows *rows, size_t column)
+{
+    return ((const uint64_t *)column_data(rows, column))[rows->row];
+}
+
+bool weir_rows_bool(const Rows *rows, size_t column)
+{
+    return ((const uint8_t *)column_data(rows, column))[rows->row] != 0;
+}
+
+char *weir_rows_text(const Rows *rows, size_t column, Arena *arena, Error *err)
+{
+    if (weir_rows_is_null(rows, column)) {
+        return weir_arena_strdup(arena, "", err);
+    }
+    const String *const text = &((const String *)column_data(rows, column))[rows->row];
+    return weir_arena_strndup(arena, weir_string_data(text), weir_string_size(text), err);
+}
