@@ -80,7 +80,8 @@ static Status enter_next_block(Arena *arena, size_t size, Error *err)
         const size_t data_bytes = WEIR_MAX(size, arena->block_bytes);
         size_t total = 0;
         if (weir_add_size(data_bytes, sizeof *block, &total)) {
-            return weir_error_set(err, WEIR_ERR_NOMEM, "out of memory: %zu bytes", size);
+            weir_error_set(err, WEIR_ERR_NOMEM, "out of memory: %zu bytes", size);
+            return WEIR_ERR_NOMEM;
         }
         block = weir_mem_alloc(arena->mem, total, err);
         if (block == NULL) {

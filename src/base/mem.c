@@ -161,8 +161,8 @@ void *weir_mem_realloc(Mem *mem, void *old, size_t size, Error *err)
     if (count_bytes(mem, growth, err) != WEIR_OK) {
         return NULL;
     }
-    head = realloc(head, total);
-    if (head == NULL) {
+    BlockHead *moved = realloc(head, total);
+    if (moved == NULL) {
         uncount_bytes(mem, growth);
         (void)fail_allocation(size, err);
         return NULL;
@@ -171,8 +171,8 @@ void *weir_mem_realloc(Mem *mem, void *old, size_t size, Error *err)
         uncount_bytes(mem, old_size - size);
     }
     atomic_fetch_add_explicit(&mem->allocation_count, 1, memory_order_relaxed);
-    head->size = size;
-    return head + 1;
+    moved->size = size;
+    return moved + 1;
 }
 
 char *weir_mem_strdup(Mem *mem, const char *text, Error *err)

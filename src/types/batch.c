@@ -5,11 +5,11 @@ Status weir_batch_new(Arena *arena, const Schema *schema, Batch **out, Error *er
 {
     Batch *batch = weir_arena_zalloc(arena, sizeof *batch, err);
     if (batch == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     batch->columns = weir_arena_calloc(arena, schema->count, sizeof *batch->columns, err);
     if (batch->columns == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     for (size_t c = 0; c < schema->count; c++) {
         WEIR_TRY(weir_vector_init(&batch->columns[c], schema->types[c]->phys, BATCH_CAPACITY, arena,
@@ -17,7 +17,7 @@ Status weir_batch_new(Arena *arena, const Schema *schema, Batch **out, Error *er
     }
     int64_t *weights = weir_arena_alloc(arena, BATCH_CAPACITY * sizeof *weights, err);
     if (weights == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     for (size_t i = 0; i < BATCH_CAPACITY; i++) {
         weights[i] = 1;
@@ -34,7 +34,7 @@ Status weir_batch_gather(const Batch *in, const uint16_t *selection, size_t coun
     WEIR_ASSERT(count <= BATCH_CAPACITY);
     Vector *columns = weir_arena_calloc(arena, in->column_count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     for (size_t c = 0; c < in->column_count; c++) {
         Vector gathered = {0};
@@ -45,7 +45,7 @@ Status weir_batch_gather(const Batch *in, const uint16_t *selection, size_t coun
     if (in->weights != NULL) {
         weights = weir_arena_alloc(arena, count * sizeof *weights, err);
         if (weights == NULL) {
-            return err->code;
+            return WEIR_ERR_NOMEM;
         }
         for (size_t i = 0; i < count; i++) {
             weights[i] = in->weights[selection[i]];

@@ -95,7 +95,7 @@ static Status widen(FloatSum *sum, Mem *mem, Error *err)
 {
     FloatSumBlock *block = weir_mem_zalloc(mem, sizeof *block, err);
     if (block == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     if (sum->form == FLOAT_SUM_WINDOW) {
         const uint64_t *limbs = sum->data.limbs;
@@ -270,7 +270,7 @@ Status weir_float_sum_copy(const FloatSum *sum, Mem *mem, FloatSum *out, Error *
     if (sum->form == FLOAT_SUM_BLOCK) {
         copy.data.block = weir_mem_alloc(mem, sizeof *copy.data.block, err);
         if (copy.data.block == NULL) {
-            return err->code;
+            return WEIR_ERR_NOMEM;
         }
         memcpy(copy.data.block, sum->data.block, sizeof *copy.data.block);
     }

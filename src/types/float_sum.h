@@ -63,10 +63,12 @@ static inline FloatSumTerm weir_float_sum_term(uint64_t bits, int64_t weight)
     const int64_t number = (bits >> 63) != 0 ? -(int64_t)significand : (int64_t)significand;
     const i128 product = (i128)number * weight; /* below 2^116 */
     const u128 low = (u128)product << shift;
+    const uint64_t high = (uint64_t)(product >> 64);
+    const uint64_t sign = product < 0 ? UINT64_MAX : 0;
     return (FloatSumTerm){
         .words = {(uint64_t)low, (uint64_t)(low >> 64),
-                  (uint64_t)((int64_t)(product >> 64) >> (63 - shift) >> 1)},
-        .sign = product < 0 ? UINT64_MAX : 0,
+                  (high >> (63 - shift) >> 1) | (sign << shift)}, /* shift may be 0 */
+        .sign = sign,
         .limb = (int)(place >> 6),
     };
 }

@@ -9,7 +9,7 @@
 #include "types/type.h"
 
 #define INTERVAL_MICROS_PER_DAY INT64_C(86400000000)
-enum { INTERVAL_DAYS_PER_MONTH = 30 };
+#define INTERVAL_DAYS_PER_MONTH INT64_C(30)
 
 typedef struct NormalInterval {
     int64_t months;

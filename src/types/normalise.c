@@ -166,7 +166,7 @@ static Status normalise_nested(const LogicalType *type, String *values, size_t r
     }
     char *bytes = weir_arena_alloc(arena, long_bytes, err);
     if (bytes == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     for (size_t i = 0; i < rows; i++) {
         const size_t size = weir_string_size(&values[i]);
@@ -224,7 +224,7 @@ Status weir_vector_normalise(const Vector *v, const LogicalType *type, size_t co
         const size_t size = rows * weir_phys_width(v->phys);
         void *data = weir_arena_alloc(arena, size, err);
         if (data == NULL) {
-            return err->code;
+            return WEIR_ERR_NOMEM;
         }
         memcpy(data, v->data, size);
         zero_nulls(v, data, rows);

@@ -73,12 +73,12 @@ Status weir_row_layout_init(RowLayout *layout, Mem *mem, const RowLayoutSpec *sp
     RowLayout made = {.column_count = count};
     made.columns = weir_mem_calloc(mem, count, sizeof *made.columns, err);
     if (made.columns == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     made.string_offsets = weir_mem_calloc(mem, count, sizeof *made.string_offsets, err);
     if (made.string_offsets == NULL) {
         weir_mem_free(mem, made.columns);
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     for (size_t c = 0; c < count; c++) {
         const bool is_key = c < spec->key_count;

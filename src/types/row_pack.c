@@ -36,42 +36,40 @@ ALWAYS_INLINE uint64_t valid_mask(const uint64_t *validity, size_t place)
     return 0 - ((validity[place / 64] >> (place % 64)) & 1u);
 }
 
-#define DEFINE_PACK(name, ctype)                                                           \
-    ALWAYS_INLINE void name##_loop(const PackBlock *block, const ctype *restrict values,   \
-                                   const uint64_t *restrict validity, uint32_t offset,     \
-                                   bool is_selected, bool is_nullable)                     \
-    {                                                                                      \
-        const uint16_t *restrict selection = block->selection;                             \
-        Row *const *restrict rows = block->rows;                                           \
-        const size_t count = block->count;                                                 \
-        for (size_t i = 0; i < count; i++) {                                               \
-            const size_t place = is_selected ? selection[i] : i;                           \
-            ctype value = values[place];                                                   \
-            if (is_nullable) {                                                             \
-                value = (ctype)(value & (ctype)valid_mask(validity, place));               \
-            }                                                                              \
-            memcpy(row_place(rows, i, offset), &value, sizeof value);                      \
-        }                                                                                  \
-    }                                                                                      \
-                                                                                           \
-    static void name(const PackBlock *block, const Vector *column, uint32_t offset)        \
-    {                                                                                      \
-        const ctype *values = column->data;                                                \
-        const uint64_t *validity = column->validity;                                       \
-        if (block->selection != NULL) {                                                    \
-            if (validity == NULL) {                                                        \
-                name##_loop(block, values, NULL, offset, true, false);                     \
-            } else {                                                                       \
-                name##_loop(block, values, validity, offset, true, true);                  \
-            }                                                                              \
-            return;                                                                        \
-        }                                                                                  \
-        values += block->begin;                                                            \
-        if (validity == NULL) {                                                            \
-            name##_loop(block, values, NULL, offset, false, false);                        \
-        } else {                                                                           \
-            name##_loop(block, values, validity + block->begin / 64, offset, false, true); \
-        }                                                                                  \
+/* The dispatching functions make four loops of each template: with validity NULL and not, with and
+ * without a selection. */
+#define DEFINE_PACK(name, ctype)                                                         \
+    ALWAYS_INLINE void name##_loop(const PackBlock *block, const ctype *restrict values, \
+                                   const uint64_t *restrict validity, uint32_t offset,   \
+                                   bool is_selected)                                     \
+    {                                                                                    \
+        const uint16_t *restrict selection = block->selection;                           \
+        Row *const *restrict rows = block->rows;                                         \
+        const size_t count = block->count;                                               \
+        for (size_t i = 0; i < count; i++) {                                             \
+            const size_t place = is_selected ? selection[i] : i;                         \
+            ctype value = values[place];                                                 \
+            if (validity != NULL) {                                                      \
+                value = (ctype)(value & (ctype)valid_mask(validity, place));             \
+            }                                                                            \
+            memcpy(row_place(rows, i, offset), &value, sizeof value);                    \
+        }                                                                                \
+    }                                                                                    \
+                                                                                         \
+    static void name(const PackBlock *block, const Vector *column, uint32_t offset)      \
+    {                                                                                    \
+        const ctype *values = column->data;                                              \
+        const uint64_t *validity = column->validity;                                     \
+        const size_t begin = block->begin;                                               \
+        if (block->selection != NULL && validity != NULL) {                              \
+            name##_loop(block, values, validity, offset, true);                          \
+        } else if (block->selection != NULL) {                                           \
+            name##_loop(block, values, NULL, offset, true);                              \
+        } else if (validity != NULL) {                                                   \
+            name##_loop(block, values + begin, validity + begin / 64, offset, false);    \
+        } else {                                                                         \
+            name##_loop(block, values + begin, NULL, offset, false);                     \
+        }                                                                                \
     }
 
 DEFINE_PACK(pack_8, uint8_t)
@@ -83,7 +81,7 @@ DEFINE_PACK(pack_64, uint64_t)
 /* The 16-byte form; returns the largest first half of a word, which for strings is the length. */
 ALWAYS_INLINE uint32_t pack_128_loop(const PackBlock *block, const Bytes16 *restrict values,
                                      const uint64_t *restrict validity, uint32_t offset,
-                                     bool is_selected, bool is_nullable)
+                                     bool is_selected)
 {
     const uint16_t *restrict selection = block->selection;
     Row *const *restrict rows = block->rows;
@@ -92,7 +90,7 @@ ALWAYS_INLINE uint32_t pack_128_loop(const PackBlock *block, const Bytes16 *rest
     for (size_t i = 0; i < count; i++) {
         const size_t place = is_selected ? selection[i] : i;
         Bytes16 value = values[place];
-        if (is_nullable) {
+        if (validity != NULL) {
             const uint64_t mask = valid_mask(validity, place);
             value.words[0] &= mask;
             value.words[1] &= mask;
@@ -108,15 +106,17 @@ static uint32_t pack_128(const PackBlock *block, const Vector *column, uint32_t 
 {
     const Bytes16 *values = column->data;
     const uint64_t *validity = column->validity;
+    const size_t begin = block->begin;
+    if (block->selection != NULL && validity != NULL) {
+        return pack_128_loop(block, values, validity, offset, true);
+    }
     if (block->selection != NULL) {
-        return validity == NULL ? pack_128_loop(block, values, NULL, offset, true, false)
-                                : pack_128_loop(block, values, validity, offset, true, true);
+        return pack_128_loop(block, values, NULL, offset, true);
     }
-    values += block->begin;
-    if (validity == NULL) {
-        return pack_128_loop(block, values, NULL, offset, false, false);
+    if (validity != NULL) {
+        return pack_128_loop(block, values + begin, validity + begin / 64, offset, false);
     }
-    return pack_128_loop(block, values, validity + block->begin / 64, offset, false, true);
+    return pack_128_loop(block, values + begin, NULL, offset, false);
 }
 
 /* One value for all rows, zero if it is NULL; returns its length if it is a string. */

@@ -25,7 +25,6 @@ typedef struct UnpackBlock {
 
 /* Columns [first, end) of the layout, what they become, and their masks. */
 typedef struct UnpackTarget {
-    const RowLayout *layout;
     size_t first;
     size_t end;
     Vector *out;        /* of column `first`, and on */
@@ -162,13 +161,8 @@ void weir_row_unpack_columns(const RowLayout *layout, Row *const *rows, size_t c
 {
     WEIR_ASSERT(count <= VECTOR_CAPACITY);
     WEIR_ASSERT(first + column_count <= layout->column_count);
-    const UnpackTarget target = {
-        .layout = layout,
-        .first = first,
-        .end = first + column_count,
-        .out = out,
-        .validity = validity_buffers,
-    };
+    UnpackTarget target = {.first = first, .end = first + column_count, .out = out};
+    target.validity = validity_buffers;
     for (size_t c = 0; c < column_count; c++) {
         out[c].phys = layout->columns[first + c].phys;
         out[c].is_constant = false;

@@ -124,7 +124,7 @@ static void put_timestamp(Buf *buf, int64_t timestamp, int64_t units_per_second,
         weir_buf_puts(buf, timestamp > 0 ? "infinity" : "-infinity");
         return;
     }
-    const int64_t units_per_day = 24 * 60 * 60 * units_per_second;
+    const int64_t units_per_day = INT64_C(24) * 60 * 60 * units_per_second;
     const bool is_bc = put_civil(buf, weir_timestamp_date(timestamp, units_per_day));
     weir_buf_puts(buf, is_bc ? " (BC) " : " ");
     put_clock(buf, weir_timestamp_time(timestamp, units_per_day), units_per_second);

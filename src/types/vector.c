@@ -15,7 +15,7 @@ Status weir_vector_init(Vector *v, PhysType phys, size_t capacity, Arena *arena,
 {
     void *data = weir_arena_alloc(arena, capacity * weir_phys_width(phys), err);
     if (data == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     *v = (Vector){.phys = phys, .data = data};
     return WEIR_OK;
@@ -29,7 +29,7 @@ Status weir_vector_add_validity(Vector *v, size_t capacity, Arena *arena, Error 
     const size_t size = validity_words(v->is_constant ? 1 : capacity) * sizeof(uint64_t);
     uint64_t *validity = weir_arena_alloc(arena, size, err);
     if (validity == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     memset(validity, 0xFF, size);
     v->validity = validity;
@@ -154,7 +154,7 @@ Status weir_vector_gather(const Vector *v, const uint16_t *selection, size_t cou
         const size_t size = validity_words(count) * sizeof(uint64_t);
         uint64_t *validity = weir_arena_alloc(arena, size, err);
         if (validity == NULL) {
-            return err->code;
+            return WEIR_ERR_NOMEM;
         }
         if (gather_validity(validity, v->validity, selection, count)) {
             result.validity = validity;
@@ -187,7 +187,7 @@ Status weir_vector_own_strings(Vector *v, size_t count, Arena *arena, Error *err
     String *owned = weir_arena_alloc(arena, rows * sizeof *owned, err);
     char *bytes = owned == NULL ? NULL : weir_arena_alloc(arena, long_bytes, err);
     if (bytes == NULL) {
-        return err->code;
+        return WEIR_ERR_NOMEM;
     }
     for (size_t i = 0; i < rows; i++) {
         const bool is_null = has_nulls && !weir_validity_get(v->validity, i);

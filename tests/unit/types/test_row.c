@@ -116,7 +116,7 @@ static void check_layout(const RowLayout *layout)
     const RowSection *const sections[2] = {&layout->key, &layout->payload};
     for (size_t s = 0; s < 2; s++) {
         assert_int_equal(sections[s]->end % 8, 0);
-        assert_true(sections[s]->null_bytes * 8 >= sections[s]->count);
+        assert_true(sections[s]->null_bytes >= (sections[s]->count + 7) / 8);
         for (uint32_t i = 0; i < sections[s]->null_bytes; i++) {
             assert_int_equal(used[sections[s]->null_offset + i]++, 0);
         }
@@ -131,7 +131,7 @@ static Row **pack_rows(World *world, const Table *table, const uint16_t *selecti
     weir_row_sizes(&table->layout, table->pointers, table->count, place_sizes);
     uint32_t sizes[VECTOR_CAPACITY];
     uint32_t hashes[VECTOR_CAPACITY];
-    Row **rows = weir_arena_alloc(&world->arena, count * sizeof *rows, &world->err);
+    Row **rows = weir_arena_alloc(&world->arena, count * sizeof(Row *), &world->err);
     assert_non_null(rows);
     for (size_t i = 0; i < count; i++) {
         sizes[i] = place_sizes[selection == NULL ? i : selection[i]];

@@ -97,7 +97,8 @@ static void iso_weeks_are_duckdbs(void **state)
         assert_int_equal(week.week, c->iso_week);
         assert_int_equal(weir_iso_day_of_week(days), c->iso_day);
         assert_int_equal(weir_monday_of(days), days - c->iso_day + 1);
-        assert_int_equal(weir_iso_year_begin(days), weir_monday_of(days) - 7 * (c->iso_week - 1));
+        assert_int_equal(weir_iso_year_begin(days),
+                         weir_monday_of(days) - INT64_C(7) * (c->iso_week - 1));
     }
 }
 
