@@ -11,7 +11,6 @@
 #include "trace/arrangement_priv.h"
 
 #include "base/checked.h"
-#include "trace/row_match.h"
 
 /* One call of apply. */
 typedef struct Apply {
@@ -118,12 +117,16 @@ size_t weir_arrangement_bytes(const Arrangement *arrangement)
 static uint32_t find_key_behind(const Arrangement *arrangement, const Vector *const *columns,
                                 uint16_t place, uint32_t hash, HashPlace *at)
 {
+    Row *row = NULL;
+    const RowMatch match = weir_arrangement_match(arrangement, columns, &place, &row, 1);
     for (;;) {
         weir_hash_step(at);
         const uint32_t value = weir_hash_seek(at, hash);
-        if (value == 0 ||
-            weir_row_matches(&arrangement->layout, columns, arrangement->layout.key.count, place,
-                             weir_key_first_row(arrangement, value))) {
+        if (value == 0) {
+            return 0;
+        }
+        row = weir_key_first_row(arrangement, value);
+        if (weir_row_match_key(&match) == 0) {
             return value;
         }
     }
@@ -133,13 +136,13 @@ void weir_arrangement_find_keys(const Arrangement *arrangement, const Vector *co
                                 const uint16_t *places, const uint32_t *hashes, size_t count,
                                 uint32_t *values)
 {
+    const HashIndex index = arrangement->keys; /* a copy: no store in the loop can change it */
     HashPlace at[HASH_GROUP];
     uint16_t candidate_places[HASH_GROUP];
     uint8_t members[HASH_GROUP];
     Row *candidates[HASH_GROUP];
-    bool is_equal[HASH_GROUP];
     for (size_t i = 0; i < count; i++) {
-        at[i] = weir_hash_home(&arrangement->keys, hashes[i]);
+        at[i] = weir_hash_home(&index, hashes[i]);
         weir_hash_prefetch(&at[i]);
     }
     size_t candidate_count = 0;
@@ -157,14 +160,14 @@ void weir_arrangement_find_keys(const Arrangement *arrangement, const Vector *co
     if (candidate_count == 0) {
         return;
     }
-    weir_row_match(&arrangement->layout, columns, arrangement->layout.key.count, candidate_places,
-                   candidates, candidate_count, is_equal);
-    for (size_t i = 0; i < candidate_count; i++) {
-        if (WEIR_UNLIKELY(!is_equal[i])) {
-            const size_t member = members[i];
-            values[member] =
-                find_key_behind(arrangement, columns, places[member], hashes[member], &at[member]);
-        }
+    const RowMatch match =
+        weir_arrangement_match(arrangement, columns, candidate_places, candidates, candidate_count);
+    uint32_t different = weir_row_match_key(&match);
+    while (WEIR_UNLIKELY(different != 0)) {
+        const size_t member = members[__builtin_ctz(different)];
+        values[member] =
+            find_key_behind(arrangement, columns, places[member], hashes[member], &at[member]);
+        different &= different - 1;
     }
 }
 
@@ -239,8 +242,9 @@ static bool image_equals(const Arrangement *arrangement, const RowImage *image, 
     if (image->columns == NULL) {
         return weir_row_equal(&arrangement->layout, row, image->packed);
     }
-    return weir_row_matches(&arrangement->layout, image->columns, arrangement->layout.column_count,
-                            image->place, row);
+    const RowMatch match =
+        weir_arrangement_match(arrangement, image->columns, &image->place, &row, 1);
+    return weir_row_match_all(&match) == 0;
 }
 
 /* Finds the row of the image under a key that is there, serially. */
@@ -278,7 +282,6 @@ static void find_rows(const Apply *apply, Group *group)
     uint16_t places[HASH_GROUP];
     uint8_t members[HASH_GROUP];
     Row *candidates[HASH_GROUP];
-    bool is_equal[HASH_GROUP];
     if (arrangement->layout.payload.count == 0) {
         for (size_t i = 0; i < group->count; i++) {
             group->found[i].ref = group->found[i].value; /* a key has one row */
@@ -299,15 +302,16 @@ static void find_rows(const Apply *apply, Group *group)
     if (candidate_count == 0) {
         return;
     }
-    weir_row_match(&arrangement->layout, apply->columns, arrangement->layout.column_count, places,
-                   candidates, candidate_count, is_equal);
-    for (size_t k = 0; k < candidate_count; k++) {
-        if (WEIR_UNLIKELY(!is_equal[k])) {
-            const size_t i = members[k];
-            const RowImage image = {.columns = apply->columns, .place = places[k]};
-            group->found[i] =
-                find_row(arrangement, &image, group->found[i].value, group->row_hashes[i]);
-        }
+    const RowMatch match =
+        weir_arrangement_match(arrangement, apply->columns, places, candidates, candidate_count);
+    uint32_t different = weir_row_match_all(&match);
+    while (WEIR_UNLIKELY(different != 0)) {
+        const size_t k = (size_t)__builtin_ctz(different);
+        const size_t i = members[k];
+        const RowImage image = {.columns = apply->columns, .place = places[k]};
+        group->found[i] =
+            find_row(arrangement, &image, group->found[i].value, group->row_hashes[i]);
+        different &= different - 1;
     }
 }
 
@@ -355,6 +359,10 @@ static Status pack_members(Apply *apply, Group *group, const uint8_t *members, s
     }
     WEIR_TRY(weir_row_store_alloc(&arrangement->store, sizes, 0, count, refs, rows, err));
     weir_row_pack(layout, apply->columns, places, count, hashes, sizes, rows);
+    arrangement->has_null_keys =
+        arrangement->has_null_keys || weir_rows_have_nulls(&layout->key, rows, count);
+    arrangement->has_null_payloads =
+        arrangement->has_null_payloads || weir_rows_have_nulls(&layout->payload, rows, count);
     for (size_t k = 0; k < count; k++) {
         group->refs[members[k]] = refs[k];
         group->sizes[members[k]] = sizes[k];

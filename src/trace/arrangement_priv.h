@@ -9,6 +9,7 @@
 
 #include "trace/arrangement.h"
 #include "trace/hash_index_inline.h"
+#include "trace/row_match.h"
 
 #define KEY_IS_HEAVY (UINT32_C(1) << ROW_REF_BITS)
 
@@ -31,6 +32,8 @@ struct Arrangement {
     uint32_t heavy_unused; /* the first unused record + 1; 0 = none */
     uint32_t light_epoch;  /* conversions from heavy to light */
     size_t heavy_bytes;    /* records and vectors */
+    bool has_null_keys;    /* there may be a row with a NULL key column */
+    bool has_null_payloads;
     size_t row_count;
 };
 
@@ -70,6 +73,22 @@ static inline size_t weir_selection_end(const uint16_t *selection, size_t count)
         last = WEIR_MAX(last, selection[i]);
     }
     return count == 0 ? 0 : (size_t)last + 1;
+}
+
+/* A comparison of `count` rows at places of the columns with packed rows. */
+static inline RowMatch weir_arrangement_match(const Arrangement *arrangement,
+                                              const Vector *const *columns, const uint16_t *places,
+                                              Row *const *rows, size_t count)
+{
+    return (RowMatch){
+        .layout = &arrangement->layout,
+        .columns = columns,
+        .places = places,
+        .rows = rows,
+        .count = count,
+        .key_has_nulls = arrangement->has_null_keys,
+        .payload_has_nulls = arrangement->has_null_payloads,
+    };
 }
 
 /* values[i] = what the key index has for the key at places[i] of the columns, or 0. count <=

@@ -1,7 +1,8 @@
 /* hash_index.c: open addressing in segments that split.
  *
  * slot = hash << 32 | value; 0 = empty. The top directory_bits of a hash choose the directory entry,
- * the next slot_bits behind the segment's depth the position. Growing reads slots only.
+ * the low bits the position in its segment, so that finding it takes no shift that depends on the
+ * segment. Growing reads slots only, and moves them in order: entries keep their low bits.
  *
  * A full segment doubles while the index is young (one segment below 2^14 slots), else splits by
  * its next hash bit. If a split would leave nearly all entries on one side (many equal or crafted
@@ -11,7 +12,7 @@
 enum {
     SLOT_BITS_MIN = 6,
     SLOT_BITS_SEGMENT = 14,
-    SLOT_BITS_MAX = 22,
+    SLOT_BITS_MAX = 22, /* counts have 24 bits */
     DEPTH_MAX = 18,
 };
 
@@ -19,6 +20,16 @@ enum {
 static uint32_t count_limit(uint32_t slot_bits)
 {
     return (UINT32_C(45) << slot_bits) >> 6;
+}
+
+static uint32_t slot_bits_of(const HashSegment *segment)
+{
+    return (uint32_t)__builtin_popcount(segment->mask);
+}
+
+static bool segment_is_full(const HashSegment *segment)
+{
+    return segment->count >= (uint32_t)(((uint64_t)45 * segment->mask + 45) >> 6);
 }
 
 static size_t slot_bytes(uint32_t slot_bits)
@@ -45,15 +56,24 @@ static uint64_t *slots_new(HashIndex *index, uint32_t slot_bits, Error *err)
     return slots;
 }
 
-static void slots_free(HashIndex *index, uint64_t *slots, uint32_t slot_bits)
+static void slots_free(HashIndex *index, const HashSegment *segment)
 {
-    const size_t size = slot_bytes(slot_bits);
+    const size_t size = ((size_t)segment->mask + 1) * sizeof *segment->slots;
     if (size < PAGE_BYTES) {
-        weir_mem_free(index->mem, slots);
+        weir_mem_free(index->mem, segment->slots);
     } else {
-        weir_page_give(index->pool, slots, size / PAGE_BYTES);
+        weir_page_give(index->pool, segment->slots, size / PAGE_BYTES);
     }
     index->bytes -= size;
+}
+
+/* An empty segment. */
+static Status segment_init(HashIndex *index, uint32_t depth, uint32_t slot_bits,
+                           HashSegment *segment, Error *err)
+{
+    *segment = (HashSegment){.mask = (UINT32_C(1) << slot_bits) - 1, .depth = depth & 0xff};
+    segment->slots = slots_new(index, slot_bits, err);
+    return segment->slots == NULL ? err->code : WEIR_OK;
 }
 
 /* Entries that share the segment, and the first of them. */
@@ -74,16 +94,11 @@ static void set_segment(HashIndex *index, size_t first, size_t sharing, HashSegm
     }
 }
 
-static uint32_t home_position(const HashSegment *segment, uint32_t hash)
-{
-    return (hash << segment->depth) >> (32 - segment->slot_bits);
-}
-
 /* Puts a slot into a segment that has room. */
 static void segment_put(HashSegment *segment, uint64_t slot)
 {
-    const uint32_t mask = (UINT32_C(1) << segment->slot_bits) - 1;
-    uint32_t position = home_position(segment, (uint32_t)(slot >> 32));
+    const uint32_t mask = segment->mask;
+    uint32_t position = (uint32_t)(slot >> 32) & mask;
     while (segment->slots[position] != 0) {
         position = (position + 1) & mask;
     }
@@ -98,19 +113,15 @@ static Status segment_resize(HashIndex *index, size_t first, uint32_t slot_bits,
         return weir_error_set(err, WEIR_ERR_LIMIT, "more than %u keys have similar hashes",
                               count_limit(SLOT_BITS_MAX));
     }
-    HashSegment grown = {.slot_bits = (uint8_t)slot_bits, .depth = old.depth};
-    grown.slots = slots_new(index, slot_bits, err);
-    if (grown.slots == NULL) {
-        return err->code;
-    }
-    const size_t old_slots = (size_t)1 << old.slot_bits;
-    for (size_t i = 0; i < old_slots; i++) {
+    HashSegment grown;
+    WEIR_TRY(segment_init(index, old.depth, slot_bits, &grown, err));
+    for (size_t i = 0; i <= old.mask; i++) {
         if (old.slots[i] != 0) {
             segment_put(&grown, old.slots[i]);
         }
     }
     WEIR_ASSERT(grown.count == old.count);
-    slots_free(index, old.slots, old.slot_bits);
+    slots_free(index, &old);
     set_segment(index, first, sharing_count(index, &old), grown);
     return WEIR_OK;
 }
@@ -137,9 +148,8 @@ static Status directory_double(HashIndex *index, Error *err)
 /* Slots of the segment whose next hash bit is 1. */
 static uint32_t count_upper(const HashSegment *segment)
 {
-    const size_t slot_count = (size_t)1 << segment->slot_bits;
     uint32_t upper = 0;
-    for (size_t i = 0; i < slot_count; i++) {
+    for (size_t i = 0; i <= segment->mask; i++) {
         upper += (uint32_t)((segment->slots[i] >> (63 - segment->depth)) & 1);
     }
     return upper;
@@ -152,9 +162,7 @@ static Status half_init(HashIndex *index, const HashSegment *old, uint32_t count
     while (count >= count_limit(slot_bits)) {
         slot_bits++;
     }
-    *half = (HashSegment){.slot_bits = (uint8_t)slot_bits, .depth = (uint8_t)(old->depth + 1)};
-    half->slots = slots_new(index, slot_bits, err);
-    return half->slots == NULL ? err->code : WEIR_OK;
+    return segment_init(index, old->depth + 1, slot_bits, half, err);
 }
 
 static Status segment_split(HashIndex *index, size_t entry, uint32_t upper_count, Error *err)
@@ -170,21 +178,20 @@ static Status segment_split(HashIndex *index, size_t entry, uint32_t upper_count
         first *= 2;
     }
     if (status != WEIR_OK) {
-        slots_free(index, lower.slots, lower.slot_bits);
+        slots_free(index, &lower);
         if (upper.slots != NULL) {
-            slots_free(index, upper.slots, upper.slot_bits);
+            slots_free(index, &upper);
         }
         return status;
     }
-    const size_t slot_count = (size_t)1 << old.slot_bits;
-    for (size_t i = 0; i < slot_count; i++) {
+    for (size_t i = 0; i <= old.mask; i++) {
         const uint64_t slot = old.slots[i];
         if (slot != 0) {
             segment_put(((slot >> (63 - old.depth)) & 1) != 0 ? &upper : &lower, slot);
         }
     }
     WEIR_ASSERT(upper.count == upper_count && lower.count + upper.count == old.count);
-    slots_free(index, old.slots, old.slot_bits);
+    slots_free(index, &old);
     const size_t half = (size_t)1 << (index->directory_bits - old.depth - 1);
     set_segment(index, first, half, lower);
     set_segment(index, first + half, half, upper);
@@ -196,13 +203,13 @@ static Status segment_grow(HashIndex *index, size_t entry, Error *err)
     index->epoch++;
     const size_t first = first_sharing(index, entry);
     const HashSegment *segment = &index->segments[first];
-    if (segment->slot_bits >= SLOT_BITS_SEGMENT && segment->depth < DEPTH_MAX) {
+    if (slot_bits_of(segment) >= SLOT_BITS_SEGMENT && segment->depth < DEPTH_MAX) {
         const uint32_t upper = count_upper(segment);
         if (WEIR_MIN(upper, segment->count - upper) >= segment->count / 16) {
             return segment_split(index, first, upper, err);
         }
     }
-    return segment_resize(index, first, segment->slot_bits + 1u, err);
+    return segment_resize(index, first, slot_bits_of(segment) + 1, err);
 }
 
 /* A directory of 2^depth empty segments in the place of an empty index's. */
@@ -214,11 +221,9 @@ static Status index_build(HashIndex *index, uint32_t depth, uint32_t slot_bits, 
         return err->code;
     }
     for (size_t i = 0; i < entry_count; i++) {
-        segments[i] = (HashSegment){.slot_bits = (uint8_t)slot_bits, .depth = (uint8_t)depth};
-        segments[i].slots = slots_new(index, slot_bits, err);
-        if (segments[i].slots == NULL) {
+        if (segment_init(index, depth, slot_bits, &segments[i], err) != WEIR_OK) {
             for (size_t j = 0; j < i; j++) {
-                slots_free(index, segments[j].slots, slot_bits);
+                slots_free(index, &segments[j]);
             }
             weir_mem_free(index->mem, segments);
             return err->code;
@@ -236,7 +241,7 @@ static void segments_free(HashIndex *index, HashSegment *segments, uint32_t dire
     size_t i = 0;
     while (i < entry_count) {
         const HashSegment segment = segments[i];
-        slots_free(index, segment.slots, segment.slot_bits);
+        slots_free(index, &segment);
         i += (size_t)1 << (directory_bits - segment.depth);
     }
     weir_mem_free(index->mem, segments);
@@ -278,7 +283,7 @@ Status weir_hash_index_reserve(HashIndex *index, size_t count, Error *err)
     choose_shape(count, &depth, &slot_bits);
     if (index->count == 0) {
         const HashSegment old = index->segments[0];
-        if (depth <= index->directory_bits && (depth != 0 || slot_bits <= old.slot_bits)) {
+        if (depth <= index->directory_bits && (depth != 0 || slot_bits <= slot_bits_of(&old))) {
             return WEIR_OK;
         }
         HashSegment *old_segments = index->segments;
@@ -291,8 +296,8 @@ Status weir_hash_index_reserve(HashIndex *index, size_t count, Error *err)
     size_t entry = 0;
     while (entry < (size_t)1 << index->directory_bits) {
         const HashSegment *segment = &index->segments[entry];
-        const bool is_young = segment->slot_bits < SLOT_BITS_SEGMENT;
-        if (is_young ? segment->slot_bits < slot_bits : segment->depth < depth) {
+        const bool is_young = slot_bits_of(segment) < SLOT_BITS_SEGMENT;
+        if (is_young ? slot_bits_of(segment) < slot_bits : segment->depth < depth) {
             const uint32_t directory_bits = index->directory_bits;
             index->epoch++;
             if (is_young) {
@@ -313,7 +318,7 @@ Status weir_hash_index_insert(HashIndex *index, uint32_t hash, uint32_t value, E
     WEIR_ASSERT(value != 0);
     size_t entry = weir_hash_entry(index, hash);
     HashSegment *segment = &index->segments[first_sharing(index, entry)];
-    while (WEIR_UNLIKELY(segment->count >= count_limit(segment->slot_bits))) {
+    while (WEIR_UNLIKELY(segment_is_full(segment))) {
         WEIR_TRY(segment_grow(index, entry, err));
         entry = weir_hash_entry(index, hash);
         segment = &index->segments[first_sharing(index, entry)];
@@ -347,7 +352,7 @@ void weir_hash_index_remove(HashIndex *index, uint32_t hash, uint32_t value)
             break;
         }
         /* The entry may move to the hole if its home is not between hole and entry. */
-        const uint32_t home = home_position(segment, (uint32_t)(slot >> 32));
+        const uint32_t home = (uint32_t)(slot >> 32) & place.mask;
         if (((position - home) & place.mask) >= ((position - hole) & place.mask)) {
             place.slots[hole] = slot;
             hole = position;
@@ -375,11 +380,11 @@ void weir_hash_index_clear(HashIndex *index)
     size_t entry = sharing_count(index, &first);
     while (entry < entry_count) {
         const HashSegment segment = index->segments[entry];
-        slots_free(index, segment.slots, segment.slot_bits);
+        slots_free(index, &segment);
         entry += sharing_count(index, &segment);
     }
-    memset(first.slots, 0, slot_bytes(first.slot_bits));
-    index->segments[0] = (HashSegment){.slots = first.slots, .slot_bits = first.slot_bits};
+    memset(first.slots, 0, ((size_t)first.mask + 1) * sizeof *first.slots);
+    index->segments[0] = (HashSegment){.slots = first.slots, .mask = first.mask};
     index->bytes -= (entry_count - 1) * sizeof *index->segments;
     index->directory_bits = 0;
     index->count = 0;
@@ -404,7 +409,7 @@ size_t weir_hash_index_scan(const HashIndex *index, uint64_t *cursor, uint32_t *
     size_t count = 0;
     while (entry < entry_count && count < capacity) {
         const HashSegment *segment = &index->segments[entry];
-        const uint32_t mask = (UINT32_C(1) << segment->slot_bits) - 1;
+        const uint32_t mask = segment->mask;
         if (done == 0) {
             start = 0;
             while (segment->slots[start] != 0) {

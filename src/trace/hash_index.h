@@ -1,9 +1,9 @@
 /* hash_index.h: 32-bit hash -> 32-bit value, open addressing.
  *
- * Slots of 8 bytes (hash32, value32; value 0 = empty), linear probing, position = top bits of the
- * hash, load <= 0.7, delete by backward shift. A young index is one segment that doubles; from 2^14
- * slots on, full segments split by the next hash bit (extendible hashing), so that no insert pays
- * for a doubling. Growth never touches rows. The index does not compare keys: users walk the
+ * Slots of 8 bytes (hash32, value32; value 0 = empty), linear probing, load <= 0.7, delete by
+ * backward shift. A young index is one segment that doubles; from 2^14 slots on, full segments split
+ * (extendible hashing), so that no insert pays for a doubling: the top bits of a hash choose the
+ * segment, the low bits the position in it. Growth never touches rows. The index does not compare keys: users walk the
  * candidates of a hash with hash_index_inline.h (this folder only). */
 #ifndef WEIR_TRACE_HASH_INDEX_H
 #define WEIR_TRACE_HASH_INDEX_H
@@ -13,11 +13,10 @@
 /* A directory entry. 2^(directory_bits - depth) neighbouring entries share a segment: all but
  * `count` is the same in them, and count is kept in the first. */
 typedef struct HashSegment {
-    uint64_t *slots;   /* owned by the first entry */
-    uint32_t count;    /* slots in use */
-    uint8_t slot_bits; /* log2 of the number of slots */
-    uint8_t depth;     /* hash bits that chose this segment */
-    uint16_t unused;
+    uint64_t *slots;     /* owned by the first entry */
+    uint32_t mask;       /* number of slots - 1 */
+    uint32_t depth : 8;  /* hash bits that chose this segment */
+    uint32_t count : 24; /* slots in use */
 } HashSegment;
 
 typedef struct HashIndex {

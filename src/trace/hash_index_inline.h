@@ -26,8 +26,8 @@ static inline HashPlace weir_hash_home(const HashIndex *index, uint32_t hash)
     const HashSegment *segment = &index->segments[weir_hash_entry(index, hash)];
     return (HashPlace){
         .slots = segment->slots,
-        .position = (hash << segment->depth) >> (32 - segment->slot_bits),
-        .mask = (UINT32_C(1) << segment->slot_bits) - 1,
+        .position = hash & segment->mask,
+        .mask = segment->mask,
     };
 }
 

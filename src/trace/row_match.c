@@ -1,10 +1,14 @@
 /* row_match.c: column by column, one loop per value width over the whole group.
  *
- * A column without NULLs needs the row's null bit clear: for a section without any validity mask
- * all its null bits are checked at once. Values under NULL are not looked at. */
+ * Differences are collected as bits of a word, last row first, so that a row costs a load, a
+ * compare and an add. A column without a validity mask needs the row's null bit clear: that is
+ * checked for the section as a whole, and only if a row with a NULL was ever packed. Values under
+ * NULL are not looked at. */
 #include "trace/row_match.h"
 
 #include "base/codec.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 typedef struct MatchColumn {
     const Vector *vector;
@@ -14,66 +18,91 @@ typedef struct MatchColumn {
     uint8_t null_mask;
 } MatchColumn;
 
-typedef struct MatchRows {
-    const uint16_t *places;
-    Row *const *rows;
-    size_t count;
-    bool *is_equal;
-} MatchRows;
-
 /* Two 64-bit words in one value. */
 typedef struct Wide {
     uint64_t low;
     uint64_t high;
 } Wide;
 
-static inline bool equal_u8(const uint8_t *a, const char *b)
+ALWAYS_INLINE bool differ_u8(const uint8_t *a, const char *b)
 {
-    return *a == (uint8_t)*b;
+    return *a != (uint8_t)*b;
 }
 
-static inline bool equal_u16(const uint16_t *a, const char *b)
+ALWAYS_INLINE bool differ_u16(const uint16_t *a, const char *b)
 {
-    return memcmp(a, b, sizeof *a) == 0;
+    return memcmp(a, b, sizeof *a) != 0;
 }
 
-static inline bool equal_u32(const uint32_t *a, const char *b)
+ALWAYS_INLINE bool differ_u32(const uint32_t *a, const char *b)
 {
-    return *a == weir_load_u32(b);
+    return *a != weir_load_u32(b);
 }
 
-static inline bool equal_u64(const uint64_t *a, const char *b)
+ALWAYS_INLINE bool differ_u64(const uint64_t *a, const char *b)
 {
-    return *a == weir_load_u64(b);
+    return *a != weir_load_u64(b);
 }
 
-static inline bool equal_wide(const Wide *a, const char *b)
+ALWAYS_INLINE bool differ_wide(const Wide *a, const char *b)
 {
-    return ((a->low ^ weir_load_u64(b)) | (a->high ^ weir_load_u64(b + 8))) == 0;
+    return ((a->low ^ weir_load_u64(b)) | (a->high ^ weir_load_u64(b + 8))) != 0;
 }
 
-/* Instances of the two loops: without and with a validity mask. */
-#define X(name, type)                                                                              \
-    static void match_##name(const MatchColumn *column, const MatchRows *match)                    \
-    {                                                                                              \
-        const type *values = column->vector->data;                                                 \
-        for (size_t i = 0; i < match->count; i++) {                                                \
-            const char *row = (const char *)match->rows[i];                                        \
-            match->is_equal[i] &= equal_##name(values + (match->places[i] & column->place_mask),   \
-                                               row + column->offset);                              \
-        }                                                                                          \
-    }                                                                                              \
-    static void match_nullable_##name(const MatchColumn *column, const MatchRows *match)           \
-    {                                                                                              \
-        const type *values = column->vector->data;                                                 \
-        for (size_t i = 0; i < match->count; i++) {                                                \
-            const size_t place = match->places[i] & column->place_mask;                            \
-            const char *row = (const char *)match->rows[i];                                        \
-            const bool is_null = !weir_validity_get(column->vector->validity, place);              \
-            const bool is_row_null = ((uint8_t)row[column->null_offset] & column->null_mask) != 0; \
-            match->is_equal[i] &= is_null == is_row_null &&                                        \
-                                  (is_null || equal_##name(values + place, row + column->offset)); \
-        }                                                                                          \
+/* The row's slot has the offset of the bytes in the pointer's place. */
+ALWAYS_INLINE bool differ_string(const String *string, const char *slot, const char *row)
+{
+    if (string->words[0] != weir_load_u64(slot)) {
+        return true;
+    }
+    const uint64_t second = weir_load_u64(slot + 8);
+    if (weir_string_is_inline(string)) {
+        return string->words[1] != second;
+    }
+    return memcmp(string->remote.pointer, row + second, string->remote.length) != 0;
+}
+
+ALWAYS_INLINE size_t place_of(const MatchColumn *column, const RowMatch *match, size_t i,
+                              bool is_placed)
+{
+    return (is_placed ? match->places[i] : match->first + i) & column->place_mask;
+}
+
+/* True if exactly one of the two is NULL; *both = both are. */
+ALWAYS_INLINE bool differ_null(const MatchColumn *column, size_t place, const char *row, bool *both)
+{
+    const bool is_null = !weir_validity_get(column->vector->validity, place);
+    const bool is_row_null = ((uint8_t)row[column->null_offset] & column->null_mask) != 0;
+    *both = is_null && is_row_null;
+    return is_null != is_row_null;
+}
+
+/* One loop, and its four forms: with places or a stretch, with or without a validity mask. */
+#define X(name, type)                                                                     \
+    ALWAYS_INLINE uint32_t loop_##name(const MatchColumn *column, const RowMatch *match,  \
+                                       bool is_placed, bool is_nullable)                  \
+    {                                                                                     \
+        const type *values = column->vector->data;                                        \
+        Row *const *rows = match->rows;                                                   \
+        uint32_t differing = 0;                                                           \
+        for (size_t i = match->count; i > 0; i--) {                                       \
+            const char *row = (const char *)rows[i - 1];                                  \
+            const size_t place = place_of(column, match, i - 1, is_placed);               \
+            bool both_null = false;                                                       \
+            bool differs = is_nullable && differ_null(column, place, row, &both_null);    \
+            differs |= !both_null && differ_##name(values + place, row + column->offset); \
+            differing = 2 * differing + differs;                                          \
+        }                                                                                 \
+        return differing;                                                                 \
+    }                                                                                     \
+    static uint32_t match_##name(const MatchColumn *column, const RowMatch *match)        \
+    {                                                                                     \
+        if (column->vector->validity != NULL) {                                           \
+            return match->places != NULL ? loop_##name(column, match, true, true)         \
+                                         : loop_##name(column, match, false, true);       \
+        }                                                                                 \
+        return match->places != NULL ? loop_##name(column, match, true, false)            \
+                                     : loop_##name(column, match, false, false);          \
     }
 X(u8, uint8_t)
 X(u16, uint16_t)
@@ -82,113 +111,103 @@ X(u64, uint64_t)
 X(wide, Wide)
 #undef X
 
-/* The row's slot has the offset of the bytes in the pointer's place. */
-static bool string_equals(const String *string, const Row *row, uint32_t offset)
-{
-    const char *slot = (const char *)row + offset;
-    if (string->words[0] != weir_load_u64(slot)) {
-        return false;
-    }
-    if (weir_string_is_inline(string)) {
-        return string->words[1] == weir_load_u64(slot + 8);
-    }
-    const char *bytes = (const char *)row + weir_load_u64(slot + 8);
-    return memcmp(string->remote.pointer, bytes, string->remote.length) == 0;
-}
-
-static void match_string(const MatchColumn *column, const MatchRows *match)
+static uint32_t match_string(const MatchColumn *column, const RowMatch *match)
 {
     const String *values = column->vector->data;
-    for (size_t i = 0; i < match->count; i++) {
-        const size_t place = match->places[i] & column->place_mask;
-        const Row *row = match->rows[i];
-        const bool is_null = !weir_validity_get(column->vector->validity, place);
-        const uint8_t null_byte = ((const uint8_t *)row)[column->null_offset];
-        const bool is_row_null = (null_byte & column->null_mask) != 0;
-        match->is_equal[i] = match->is_equal[i] && is_null == is_row_null &&
-                             (is_null || string_equals(&values[place], row, column->offset));
+    uint32_t differing = 0;
+    for (size_t i = match->count; i > 0; i--) {
+        const char *row = (const char *)match->rows[i - 1];
+        const size_t place = place_of(column, match, i - 1, match->places != NULL);
+        bool both_null = false;
+        bool differs =
+            column->vector->validity != NULL && differ_null(column, place, row, &both_null);
+        differs =
+            differs || (!both_null && differ_string(&values[place], row + column->offset, row));
+        differing = 2 * differing + differs;
     }
+    return differing;
 }
 
-static void match_column(const MatchColumn *column, const MatchRows *match)
+static uint32_t match_column(const MatchColumn *column, const RowMatch *match)
 {
-    const bool is_nullable = column->vector->validity != NULL;
     switch (column->vector->phys) {
     case PHYS_I8:
-    case PHYS_U8: (is_nullable ? match_nullable_u8 : match_u8)(column, match); break;
+    case PHYS_U8: return match_u8(column, match);
     case PHYS_I16:
-    case PHYS_U16: (is_nullable ? match_nullable_u16 : match_u16)(column, match); break;
+    case PHYS_U16: return match_u16(column, match);
     case PHYS_I32:
     case PHYS_U32:
-    case PHYS_F32: (is_nullable ? match_nullable_u32 : match_u32)(column, match); break;
+    case PHYS_F32: return match_u32(column, match);
     case PHYS_I64:
     case PHYS_U64:
-    case PHYS_F64: (is_nullable ? match_nullable_u64 : match_u64)(column, match); break;
+    case PHYS_F64: return match_u64(column, match);
     case PHYS_I128:
     case PHYS_U128:
-    case PHYS_INTERVAL: (is_nullable ? match_nullable_wide : match_wide)(column, match); break;
-    case PHYS_STRING: match_string(column, match); break;
+    case PHYS_INTERVAL: return match_wide(column, match);
+    case PHYS_STRING: return match_string(column, match);
     case PHYS_COUNT: break;
     }
+    return 0;
 }
 
-/* Null bits of the row that must be clear, for columns without a validity mask. */
-static void match_no_nulls(const RowSection *section, const Vector *const *columns,
-                           const MatchRows *match)
+/* Bit i: row i has a null bit set in a byte of the section, for a column without validity mask. */
+static uint32_t match_null_byte(const RowSection *section, const RowMatch *match, size_t byte)
 {
-    bool has_validity = false;
-    for (size_t i = 0; i < section->count; i++) {
-        has_validity |= columns[section->first + i]->validity != NULL;
-    }
-    const size_t byte_count = (section->count + 7) / 8;
-    for (size_t byte = 0; byte < byte_count; byte++) {
-        unsigned mask = 0xff;
-        for (size_t i = 8 * byte; has_validity && i < WEIR_MIN(8 * byte + 8, section->count); i++) {
-            if (columns[section->first + i]->validity != NULL) {
-                mask &= ~(1u << (i % 8));
-            }
-        }
-        for (size_t i = 0; i < match->count; i++) {
-            const uint8_t null_byte =
-                ((const uint8_t *)match->rows[i])[section->null_offset + byte];
-            match->is_equal[i] &= (null_byte & mask) == 0;
+    const size_t end = WEIR_MIN(8 * byte + 8, section->count);
+    unsigned wanted = 0;
+    for (size_t i = 8 * byte; i < end; i++) {
+        if (match->columns[section->first + i]->validity == NULL) {
+            wanted |= 1u << (i % 8);
         }
     }
+    uint32_t differing = 0;
+    for (size_t i = match->count; wanted != 0 && i > 0; i--) {
+        const uint8_t null_byte =
+            ((const uint8_t *)match->rows[i - 1])[section->null_offset + byte];
+        differing = 2 * differing + ((null_byte & wanted) != 0);
+    }
+    return differing;
 }
 
-static void match_section(const RowLayout *layout, const RowSection *section,
-                          const Vector *const *columns, const MatchRows *match)
+static uint32_t match_section(const RowSection *section, const RowMatch *match, bool has_nulls)
 {
-    match_no_nulls(section, columns, match);
+    uint32_t differing = 0;
+    for (size_t byte = 0; has_nulls && byte < (section->count + 7) / 8; byte++) {
+        differing |= match_null_byte(section, match, byte);
+    }
     for (size_t i = 0; i < section->count; i++) {
-        const Vector *vector = columns[section->first + i];
+        const Vector *vector = match->columns[section->first + i];
         const MatchColumn column = {
             .vector = vector,
             .place_mask = vector->is_constant ? 0 : SIZE_MAX,
-            .offset = layout->columns[section->first + i].offset,
+            .offset = match->layout->columns[section->first + i].offset,
             .null_offset = section->null_offset + (uint32_t)(i / 8),
             .null_mask = (uint8_t)(1u << (i % 8)),
         };
-        match_column(&column, match);
+        differing |= match_column(&column, match);
     }
+    return differing;
 }
 
-void weir_row_match(const RowLayout *layout, const Vector *const *columns, size_t column_count,
-                    const uint16_t *places, Row *const *rows, size_t count, bool *is_equal)
+uint32_t weir_row_match_key(const RowMatch *match)
 {
-    memset(is_equal, true, count);
-    const MatchRows match = {.places = places, .rows = rows, .count = count, .is_equal = is_equal};
-    match_section(layout, &layout->key, columns, &match);
-    if (column_count > layout->key.count) {
-        WEIR_ASSERT(column_count == layout->column_count);
-        match_section(layout, &layout->payload, columns, &match);
-    }
+    WEIR_ASSERT(match->count <= ROW_MATCH_MAX);
+    return match_section(&match->layout->key, match, match->key_has_nulls);
 }
 
-bool weir_row_matches(const RowLayout *layout, const Vector *const *columns, size_t column_count,
-                      uint16_t place, Row *row)
+uint32_t weir_row_match_all(const RowMatch *match)
 {
-    bool is_equal = false;
-    weir_row_match(layout, columns, column_count, &place, &row, 1, &is_equal);
-    return is_equal;
+    return weir_row_match_key(match) |
+           match_section(&match->layout->payload, match, match->payload_has_nulls);
+}
+
+bool weir_rows_have_nulls(const RowSection *section, Row *const *rows, size_t count)
+{
+    uint8_t null_bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t byte = 0; byte < section->null_bytes; byte++) {
+            null_bits |= ((const uint8_t *)rows[i])[section->null_offset + byte];
+        }
+    }
+    return null_bits != 0;
 }

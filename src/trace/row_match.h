@@ -1,19 +1,32 @@
 /* row_match.h: are these rows of a batch equal to those packed rows? This folder only.
  *
- * The first column_count columns of the layout are compared: key.count for the key, column_count for
- * key and payload. It agrees with weir_row_key_equal and weir_row_equal on the packed form, without
- * packing. */
+ * It agrees with weir_row_key_equal and weir_row_equal on the packed form, without packing. */
 #ifndef WEIR_TRACE_ROW_MATCH_H
 #define WEIR_TRACE_ROW_MATCH_H
 
 #include "types/row.h"
 
-/* is_equal[i] = (row places[i] of the columns) equals rows[i]. Rows are best prefetched. */
-void weir_row_match(const RowLayout *layout, const Vector *const *columns, size_t column_count,
-                    const uint16_t *places, Row *const *rows, size_t count, bool *is_equal);
+enum { ROW_MATCH_MAX = 32 };
 
-/* The same for one row. */
-bool weir_row_matches(const RowLayout *layout, const Vector *const *columns, size_t column_count,
-                      uint16_t place, Row *row);
+/* What is compared: row i of the batch, at places[i] (places NULL: at first + i), with rows[i]. */
+typedef struct RowMatch {
+    const RowLayout *layout;
+    const Vector *const *columns; /* key columns, then payload columns if they are compared */
+    const uint16_t *places;
+    size_t first;
+    Row *const *rows;   /* best prefetched */
+    size_t count;       /* <= ROW_MATCH_MAX */
+    bool key_has_nulls; /* false: no packed row has a NULL key column, so far */
+    bool payload_has_nulls;
+} RowMatch;
+
+/* Bit i of the result: the keys differ. */
+uint32_t weir_row_match_key(const RowMatch *match);
+
+/* Bit i of the result: the rows differ, in key or payload. */
+uint32_t weir_row_match_all(const RowMatch *match);
+
+/* True if one of the packed rows has a NULL in the section. */
+bool weir_rows_have_nulls(const RowSection *section, Row *const *rows, size_t count);
 
 #endif

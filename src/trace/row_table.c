@@ -4,9 +4,11 @@
  *   2. first slot with the key's hash, prefetch its row
  *   3. compare the keys of all candidates, column by column
  *   4. only for keys not found: pack them as rows of the store, then find or insert one by one;
- *      a packed row that turns out to be a duplicate of an earlier one of the group is given back
+ *      a packed row that turns out to be there already is given back
  *
- * Passes 1 to 3 change nothing, so what they find stays true in pass 4. */
+ * Three groups are in flight: while one is at pass 3, the next is at 2 and the one behind at 1. A
+ * row found stays found, since an upsert removes none; a key missed because an earlier group was
+ * just about to insert it is found again in pass 4. */
 #include "trace/row_table.h"
 
 #include "trace/hash_index_inline.h"
@@ -64,58 +66,183 @@ void weir_row_table_deinit(RowTable *table)
 static Row *find_behind(const RowTable *table, const Vector *const *columns, uint16_t place,
                         uint32_t hash, HashPlace *at)
 {
+    Row *row = NULL;
+    const RowMatch match = {
+        .layout = &table->layout,
+        .columns = columns,
+        .first = place,
+        .rows = &row,
+        .count = 1,
+        .key_has_nulls = table->has_null_keys,
+    };
     for (;;) {
         weir_hash_step(at);
         const uint32_t ref = weir_hash_seek(at, hash);
         if (ref == 0) {
             return NULL;
         }
-        Row *row = weir_row_at(&table->store, ref);
-        if (weir_row_matches(&table->layout, columns, table->layout.key.count, place, row)) {
+        row = weir_row_at(&table->store, ref);
+        if (weir_row_match_key(&match) == 0) {
             return row;
         }
     }
 }
 
-/* rows[i] = the row of key first + i, or NULL. */
-static void find_group(const RowTable *table, const Vector *const *columns, const uint32_t *hashes,
-                       size_t first, size_t count, Row **rows)
-{
+/* Keys [first, first + count) of a batch on their way through the passes; rows[i] is of key
+ * first + i. */
+typedef struct FindGroup {
+    const Vector *const *columns;
+    const uint32_t *hashes; /* of the batch */
+    size_t first;
+    size_t count;
+    Row **rows;
+    uint32_t missing; /* bit i: key first + i has no row */
     HashPlace at[HASH_GROUP];
-    uint16_t places[HASH_GROUP];
-    uint8_t members[HASH_GROUP]; /* of the group, that have a candidate */
-    Row *candidates[HASH_GROUP];
-    bool is_equal[HASH_GROUP];
+} FindGroup;
+
+/* Pass 1. */
+static void find_slots(const RowTable *table, FindGroup *group)
+{
+    const HashIndex index = table->index; /* a copy: no store in the loop can change it */
+    const uint32_t *hashes = group->hashes + group->first;
+    for (size_t i = 0; i < group->count; i++) {
+        group->at[i] = weir_hash_home(&index, hashes[i]);
+        weir_hash_prefetch(&group->at[i]);
+    }
+}
+
+/* Pass 2: the first row with the hash of each key. */
+static void find_candidates(const RowTable *table, FindGroup *group)
+{
+    const RowStore store = table->store;
+    const uint32_t *hashes = group->hashes + group->first;
     const size_t row_end = table->layout.fixed_bytes - 1;
-    for (size_t i = 0; i < count; i++) {
-        at[i] = weir_hash_home(&table->index, hashes[first + i]);
-        weir_hash_prefetch(&at[i]);
-    }
-    size_t candidate_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t ref = weir_hash_seek(&at[i], hashes[first + i]);
-        rows[i] = NULL;
-        if (ref != 0) {
-            Row *row = weir_row_at(&table->store, ref);
-            __builtin_prefetch(row, 1);
-            __builtin_prefetch((const char *)row + row_end, 1);
-            candidates[candidate_count] = row;
-            members[candidate_count] = (uint8_t)i;
-            places[candidate_count] = (uint16_t)(first + i);
-            candidate_count++;
-        }
-    }
-    if (candidate_count == 0) {
+    uint32_t missing = 0;
+    if (table->row_count == 0) { /* nor is there a page */
+        memset(group->rows, 0, group->count * sizeof *group->rows);
+        group->missing = (uint32_t)((UINT64_C(1) << group->count) - 1);
         return;
     }
-    weir_row_match(&table->layout, columns, table->layout.key.count, places, candidates,
-                   candidate_count, is_equal);
-    for (size_t i = 0; i < candidate_count; i++) {
-        const size_t member = members[i];
-        rows[member] = is_equal[i] ? candidates[i]
-                                   : find_behind(table, columns, places[i], hashes[first + member],
-                                                 &at[member]);
+    for (size_t i = group->count; i > 0; i--) {
+        const uint32_t ref = weir_hash_seek(&group->at[i - 1], hashes[i - 1]);
+        Row *row = weir_row_at(&store, ref);
+        __builtin_prefetch(row, 1);
+        __builtin_prefetch((const char *)row + row_end, 1);
+        group->rows[i - 1] = ref == 0 ? NULL : row;
+        missing = 2 * missing + (ref == 0);
     }
+    group->missing = missing;
+}
+
+/* Compares the keys of the candidates. Bit i of the result: different. */
+static uint32_t compare_candidates(const RowTable *table, const FindGroup *group)
+{
+    RowMatch match = {
+        .layout = &table->layout,
+        .columns = group->columns,
+        .first = group->first,
+        .rows = group->rows,
+        .count = group->count,
+        .key_has_nulls = table->has_null_keys,
+    };
+    const uint32_t missing = group->missing;
+    if (missing == 0) {
+        return weir_row_match_key(&match);
+    }
+    uint16_t places[HASH_GROUP];
+    uint8_t members[HASH_GROUP];
+    Row *rows[HASH_GROUP];
+    size_t count = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        places[count] = (uint16_t)(group->first + i);
+        members[count] = (uint8_t)i;
+        rows[count] = group->rows[i];
+        count += ((missing >> i) & 1) == 0;
+    }
+    match.places = places;
+    match.rows = rows;
+    match.count = count;
+    uint32_t different = 0;
+    uint32_t bits = weir_row_match_key(&match);
+    while (bits != 0) {
+        different |= UINT32_C(1) << members[__builtin_ctz(bits)];
+        bits &= bits - 1;
+    }
+    return different;
+}
+
+/* Pass 3: candidates of another key give way to the next one of their hash. */
+static void confirm_candidates(const RowTable *table, FindGroup *group)
+{
+    uint32_t different = compare_candidates(table, group);
+    while (WEIR_UNLIKELY(different != 0)) {
+        const uint32_t i = (uint32_t)__builtin_ctz(different);
+        const size_t place = group->first + i;
+        group->rows[i] = find_behind(table, group->columns, (uint16_t)place, group->hashes[place],
+                                     &group->at[i]);
+        group->missing |= (uint32_t)(group->rows[i] == NULL) << i;
+        different &= different - 1;
+    }
+}
+
+/* The groups of a batch in flight: passes 1, 2 and 3 work on three groups in turn, so that what one
+ * prefetches has a whole round to arrive. */
+typedef struct FindPipe {
+    const RowTable *table;
+    const uint32_t *hashes;
+    const Vector *const *columns;
+    Row **rows;
+    size_t count;
+    size_t next;    /* key to enter the pipe next */
+    size_t stage;   /* of the oldest group */
+    uint32_t epoch; /* of the index when the groups were looked up */
+    FindGroup groups[3];
+} FindPipe;
+
+static FindGroup *pipe_group(FindPipe *pipe, size_t age)
+{
+    return &pipe->groups[(pipe->stage + age) % 3];
+}
+
+static void pipe_enter(FindPipe *pipe, FindGroup *group)
+{
+    group->columns = pipe->columns;
+    group->hashes = pipe->hashes;
+    group->first = pipe->next;
+    group->count = WEIR_MIN(pipe->count - pipe->next, (size_t)HASH_GROUP);
+    group->rows = pipe->rows + pipe->next;
+    pipe->next += group->count;
+    find_slots(pipe->table, group);
+}
+
+static void pipe_start(FindPipe *pipe)
+{
+    pipe->next = 0;
+    pipe->stage = 0;
+    pipe->epoch = pipe->table->index.epoch;
+    pipe_enter(pipe, pipe_group(pipe, 0));
+    pipe_enter(pipe, pipe_group(pipe, 1));
+    find_candidates(pipe->table, pipe_group(pipe, 0));
+}
+
+/* The next group with its rows found, or NULL. */
+static FindGroup *pipe_next(FindPipe *pipe)
+{
+    FindGroup *oldest = pipe_group(pipe, 0);
+    if (oldest->count == 0) {
+        return NULL;
+    }
+    if (WEIR_UNLIKELY(pipe->epoch != pipe->table->index.epoch)) { /* the index has grown */
+        pipe->epoch = pipe->table->index.epoch;
+        find_slots(pipe->table, oldest);
+        find_candidates(pipe->table, oldest);
+        find_slots(pipe->table, pipe_group(pipe, 1));
+    }
+    pipe_enter(pipe, pipe_group(pipe, 2));
+    find_candidates(pipe->table, pipe_group(pipe, 1));
+    confirm_candidates(pipe->table, oldest);
+    pipe->stage = (pipe->stage + 1) % 3;
+    return oldest;
 }
 
 /* The row whose key equals the packed row's, or NULL. */
@@ -154,6 +281,8 @@ static Status pack_missing(Upsert *upsert, Missing *missing, Error *err)
                                   missing->rows, err));
     weir_row_pack(layout, upsert->columns, missing->places, missing->count, missing->hashes,
                   missing->sizes, missing->rows);
+    table->has_null_keys =
+        table->has_null_keys || weir_rows_have_nulls(&layout->key, missing->rows, missing->count);
     return WEIR_OK;
 }
 
@@ -198,19 +327,27 @@ Status weir_row_table_upsert(RowTable *table, const Vector *const *columns, size
     if (is_new != NULL) {
         memset(is_new, false, count);
     }
-    for (size_t first = 0; first < count; first += HASH_GROUP) {
-        const size_t group = WEIR_MIN(count - first, (size_t)HASH_GROUP);
-        find_group(table, columns, upsert.hashes, first, group, rows + first);
+    FindPipe pipe;
+    pipe.table = table;
+    pipe.hashes = upsert.hashes;
+    pipe.columns = columns;
+    pipe.rows = rows;
+    pipe.count = count;
+    pipe_start(&pipe);
+    for (FindGroup *group = pipe_next(&pipe); group != NULL; group = pipe_next(&pipe)) {
+        uint32_t bits = group->missing;
+        if (bits == 0) {
+            continue;
+        }
         Missing missing;
         missing.count = 0;
-        for (size_t i = 0; i < group; i++) {
-            missing.places[missing.count] = (uint16_t)(first + i);
-            missing.count += rows[first + i] == NULL;
+        while (bits != 0) {
+            missing.places[missing.count] = (uint16_t)(group->first + (size_t)__builtin_ctz(bits));
+            missing.count++;
+            bits &= bits - 1;
         }
-        if (missing.count > 0) {
-            WEIR_TRY(add_missing(&upsert, &missing, first, rows + first,
-                                 is_new == NULL ? NULL : is_new + first, err));
-        }
+        WEIR_TRY(add_missing(&upsert, &missing, group->first, group->rows,
+                             is_new == NULL ? NULL : is_new + group->first, err));
     }
     return WEIR_OK;
 }
@@ -220,9 +357,14 @@ void weir_row_table_find(RowTable *table, const Vector *const *columns, size_t c
     WEIR_ASSERT(count <= BATCH_CAPACITY);
     uint32_t hashes[BATCH_CAPACITY];
     weir_hash_columns(columns, table->layout.key.count, count, hashes);
-    for (size_t first = 0; first < count; first += HASH_GROUP) {
-        const size_t group = WEIR_MIN(count - first, (size_t)HASH_GROUP);
-        find_group(table, columns, hashes, first, group, rows + first);
+    FindPipe pipe;
+    pipe.table = table;
+    pipe.hashes = hashes;
+    pipe.columns = columns;
+    pipe.rows = rows;
+    pipe.count = count;
+    pipe_start(&pipe);
+    while (pipe_next(&pipe) != NULL) {
     }
 }
 
@@ -252,6 +394,7 @@ void weir_row_table_clear(RowTable *table)
     weir_hash_index_clear(&table->index);
     weir_row_store_clear(&table->store);
     table->row_count = 0;
+    table->has_null_keys = false;
 }
 
 Status weir_row_table_reserve(RowTable *table, size_t row_count, Error *err)

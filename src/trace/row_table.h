@@ -14,6 +14,7 @@ typedef struct RowTable {
     RowStore store;
     HashIndex index;
     size_t row_count;
+    bool has_null_keys; /* there may be a row with a NULL key column */
 } RowTable;
 
 Status weir_row_table_init(RowTable *table, Mem *mem, PagePool *pool, const RowLayoutSpec *spec,

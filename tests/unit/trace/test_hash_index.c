@@ -124,6 +124,8 @@ static void hash_index_bears_hashes_that_share_their_top_bits(void **state)
     (void)state;
     churn(UINT32_C(0x0000ffff), 20000);
     churn(UINT32_C(0x000001ff), 13000);
+    churn(UINT32_C(0xffffc000), 1500);
+    churn(UINT32_C(0xfffff000), 9000);
 }
 
 static void hash_index_bears_equal_hashes(void **state)
