@@ -66,6 +66,7 @@ static bool parameter_read(const char **cursor, SqlParameter *out)
 
 const SqlArgument *weir_sql_argument(const SqlCall *call, const char *name)
 {
+    static const SqlArgument NONE = {0};
     const char *cursor = call->function->parameters;
     SqlParameter parameter;
     for (size_t i = 0; parameter_read(&cursor, &parameter); i++) {
@@ -73,8 +74,8 @@ const SqlArgument *weir_sql_argument(const SqlCall *call, const char *name)
             return &call->arguments[i];
         }
     }
-    WEIR_ASSERT(!"the function has no such parameter");
-    return NULL;
+    WEIR_ASSERT(false); /* the function has no such parameter */
+    return &NONE;
 }
 
 const char *weir_sql_text(const SqlCall *call, const char *name)

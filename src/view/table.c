@@ -57,11 +57,13 @@ static Status table_add_columns(TrackedTable *table, const char *const *columns,
         if (table_find_column(table, columns[i], &place)) {
             continue;
         }
-        names[table->column_count] = weir_arena_strdup(&table->arena, columns[i], err);
-        own_types[table->column_count] = weir_type_copy(&table->arena, types[i], err);
-        if (names[table->column_count] == NULL || own_types[table->column_count] == NULL) {
+        const char *name = weir_arena_strdup(&table->arena, columns[i], err);
+        const LogicalType *type = name == NULL ? NULL : weir_type_copy(&table->arena, types[i], err);
+        if (type == NULL) {
             return err->code;
         }
+        names[table->column_count] = name;
+        own_types[table->column_count] = type;
         table->column_count++;
     }
     return WEIR_OK;
