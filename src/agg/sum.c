@@ -121,7 +121,7 @@ static Status wide_open(Accumulator *self, Error *err)
 Status weir_wide_sum_value(const WideSumState *state, i128 *out, Error *err)
 {
     const int64_t middle = (int64_t)state->words[1];
-    if (state->high != middle >> 63) {
+    if (state->high != (middle < 0 ? -1 : 0)) {
         return weir_error_set(err, WEIR_ERR_EVALUATION, "Overflow in HUGEINT addition");
     }
     *out = (i128)(((u128)state->words[1] << 64) | state->words[0]);

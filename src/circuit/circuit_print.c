@@ -54,7 +54,8 @@ static void put_escaped(Buf *out, const char *text, size_t size)
         if (c == '"' || c == '\\') {
             weir_buf_putc(out, '\\');
         }
-        weir_buf_putc(out, c == '\n' || c == '\0' ? ' ' : c);
+        const bool is_blank = c == '\n' || c == '\0';
+        weir_buf_append(out, is_blank ? " " : &text[i], 1);
     }
 }
 

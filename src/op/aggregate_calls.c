@@ -141,7 +141,7 @@ Status weir_aggregate_calls_init(AggregateCalls *self, const CircuitEnv *env,
     };
     self->results = weir_mem_calloc(env->mem, count, sizeof *self->results, err);
     self->inputs = weir_mem_calloc(env->mem, count, sizeof *self->inputs, err);
-    Status status = self->results == NULL || self->inputs == NULL ? err->code : WEIR_OK;
+    Status status = self->results == NULL || self->inputs == NULL ? WEIR_ERR_NOMEM : WEIR_OK;
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         status = add_call(self, i, err);
     }
@@ -158,7 +158,7 @@ void weir_aggregate_calls_deinit(AggregateCalls *self)
     if (self->mem == NULL) {
         return;
     }
-    for (size_t i = 0; i < self->input_count; i++) {
+    for (size_t i = 0; self->inputs != NULL && i < self->input_count; i++) {
         CallInput *input = &self->inputs[i];
         for (size_t k = 0; k < input->accumulator_count; k++) {
             weir_accumulator_close(&input->accumulators[k]);

@@ -61,7 +61,7 @@ Status weir_group_table_init(GroupTable *groups, const CircuitEnv *env, const Gr
     weir_touched_init(&groups->touched, env->mem, env->pool, entry_bytes);
     groups->display = weir_mem_calloc(env->mem, spec->group_count, sizeof(size_t), err);
     PhysType *types = weir_mem_calloc(env->mem, 2 * spec->group_count, sizeof *types, err);
-    Status status = groups->display == NULL || types == NULL ? err->code : WEIR_OK;
+    Status status = groups->display == NULL || types == NULL ? WEIR_ERR_NOMEM : WEIR_OK;
     if (status == WEIR_OK) {
         status = group_table_open(groups, env->pool, types, err);
     }

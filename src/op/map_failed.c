@@ -22,7 +22,7 @@ static Status failed_open(MapFailed *failed, Error *err)
     Mem *mem = failed->env->mem;
     PhysType *types = weir_mem_calloc(mem, failed->read_count, sizeof *types, err);
     RowTable *table = types == NULL ? NULL : weir_mem_zalloc(mem, sizeof *table, err);
-    Status status = table == NULL ? err->code : WEIR_OK;
+    Status status = table == NULL ? WEIR_ERR_NOMEM : WEIR_OK;
     if (status == WEIR_OK) {
         for (size_t i = 0; i < failed->read_count; i++) {
             types[i] = failed->input->types[failed->read_columns[i]]->phys;

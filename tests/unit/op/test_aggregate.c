@@ -68,11 +68,11 @@ static const LogicalType *result_type(Fixture *f, const char *name, const Logica
 static const AggregateSpec *aggregate_spec(Fixture *f, const Schema *input, const size_t *groups,
                                            size_t group_count, const CallSpec *specs, size_t count)
 {
-    AggregateSpec *spec = weir_arena_zalloc(&f->plan, sizeof *spec, &f->err);
-    AggregateCall *calls = weir_arena_calloc(&f->plan, count, sizeof *calls, &f->err);
-    size_t *columns = weir_arena_calloc(&f->plan, group_count, sizeof *columns, &f->err);
+    AggregateSpec *spec = need(weir_arena_zalloc(&f->plan, sizeof *spec, &f->err));
+    AggregateCall *calls = need(weir_arena_calloc(&f->plan, count, sizeof *calls, &f->err));
+    size_t *columns = need(weir_arena_calloc(&f->plan, group_count, sizeof *columns, &f->err));
     const LogicalType *types[64];
-    assert_true(spec != NULL && calls != NULL && columns != NULL && group_count + count <= 64);
+    assert_true(group_count + count <= 64);
     for (size_t i = 0; i < group_count; i++) {
         columns[i] = groups[i];
         types[i] = input->types[groups[i]];
@@ -229,7 +229,7 @@ static void every_failed_allocation_is_survived(void **state)
 
 /* Runs a step of rows (key, column = cell) with weights. */
 typedef struct Change {
-    int32_t key;
+    int64_t key;
     Cell cell;
     int64_t weight;
 } Change;
@@ -240,7 +240,7 @@ static Status try_changes(Fixture *f, const Machine *machine, const Schema *inpu
     ZSet *delta[MAX_SOURCES] = {zset_new(f, input)};
     for (size_t i = 0; i < count; i++) {
         Cell *row = zset_add(f, delta[0], changes[i].weight);
-        row[COLUMN_KEY] = cell_i32(changes[i].key);
+        row[COLUMN_KEY] = cell_i32((int32_t)changes[i].key);
         row[column] = changes[i].cell;
     }
     return run_step(f, machine, delta);

@@ -19,9 +19,8 @@ static const Expr *integer(Fixture *f, int32_t value)
 
 static const Expr *node(Fixture *f, Expr init, const Expr *a, const Expr *b)
 {
-    Expr *expr = weir_arena_alloc(&f->plan, sizeof *expr, &f->err);
-    const Expr **args = weir_arena_calloc(&f->plan, 2, sizeof *args, &f->err);
-    assert_true(expr != NULL && args != NULL);
+    Expr *expr = need(weir_arena_alloc(&f->plan, sizeof *expr, &f->err));
+    const Expr **args = need(weir_arena_calloc(&f->plan, 2, sizeof(const Expr *), &f->err));
     args[0] = a;
     args[1] = b;
     *expr = init;
@@ -65,10 +64,11 @@ static Status build_map(const Shape *shape, Fixture *f, Circuit *circuit, Op *co
 static Shape map_shape(Fixture *f, const Schema *input, const Expr *predicate,
                        const Expr *const *exprs, size_t expr_count)
 {
-    MapSpec *spec = weir_arena_zalloc(&f->plan, sizeof *spec, &f->err);
-    const Expr **list = weir_arena_calloc(&f->plan, expr_count + 1, sizeof *list, &f->err);
+    MapSpec *spec = need(weir_arena_zalloc(&f->plan, sizeof *spec, &f->err));
+    const Expr **list =
+        need(weir_arena_calloc(&f->plan, expr_count + 1, sizeof(const Expr *), &f->err));
     const LogicalType *types[8];
-    assert_true(spec != NULL && list != NULL && expr_count <= 8);
+    assert_true(expr_count <= 8);
     for (size_t i = 0; i < expr_count; i++) {
         list[i] = exprs[i];
         types[i] = exprs[i]->type;

@@ -118,16 +118,18 @@ static const ConstantSpec *many_constants(Fixture *f, const Schema *schema)
 {
     enum { ROWS = 5000 };
     static const char *const text = "a constant that is longer than twelve bytes";
-    Value *values = weir_arena_calloc(&f->plan, (size_t)2 * ROWS, sizeof *values, &f->err);
-    ConstantSpec *spec = weir_arena_zalloc(&f->plan, sizeof *spec, &f->err);
-    assert_true(values != NULL && spec != NULL);
+    Value *values = need(weir_arena_calloc(&f->plan, (size_t)2 * ROWS, sizeof *values, &f->err));
+    ConstantSpec *spec = need(weir_arena_zalloc(&f->plan, sizeof *spec, &f->err));
+    Value *value = values;
     for (int32_t i = 0; i < ROWS; i++) {
         const String string = weir_string_make(text, strlen(text));
-        values[2 * i].type = schema->types[0];
-        memcpy(values[2 * i].data.bytes, &i, sizeof i);
-        values[2 * i + 1].type = schema->types[1];
-        values[2 * i + 1].is_null = i % 3 == 0;
-        memcpy(values[2 * i + 1].data.bytes, &string, sizeof string);
+        value->type = schema->types[0];
+        memcpy(value->data.bytes, &i, sizeof i);
+        value++;
+        value->type = schema->types[1];
+        value->is_null = i % 3 == 0;
+        memcpy(value->data.bytes, &string, sizeof string);
+        value++;
     }
     *spec = (ConstantSpec){.schema = *schema, .values = values, .row_count = ROWS};
     return spec;
