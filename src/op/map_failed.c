@@ -167,6 +167,9 @@ static Status describe_failure(const MapFailed *failed, const Expr *expr, const 
     Status status = err->code;
     if (weir_buf_status(&out, &ignored) == WEIR_OK) {
         status = weir_error_wrap(err, "%s", out.data);
+        if (err->hint[0] == '\0') {
+            weir_error_hint(err, "change the row, or guard the expression with CASE or TRY");
+        }
     }
     weir_buf_deinit(&text);
     weir_buf_deinit(&out);

@@ -8,7 +8,9 @@
  *
  * Filters yield a selection; the columns that the projection reads are gathered once, before any
  * expression that can fail sees a row that the filter excludes. If all rows pass, nothing is
- * copied. Failing rows of a batch are found by halving it. */
+ * copied. Failing rows of a batch are found by halving it. Sparse output goes on as it is: filtering
+ * a hundred rows costs more than a fuller batch would save the next operator on the one that is left.
+ */
 #include "op/map_failed.h"
 #include "op/op_priv.h"
 

@@ -46,13 +46,13 @@ typedef struct CallSpec {
 
 static const LogicalType *result_type(Fixture *f, const char *name, const LogicalType *arg)
 {
-    if (strncmp(name, "count", 5) == 0 && strcmp(name, "count_if") != 0) {
+    if (strncmp(name, "count", 5) == 0 && strstr(name, "if") == NULL) {
         return weir_type_simple(TYPE_BIGINT);
     }
     if (strncmp(name, "bool", 4) == 0) {
         return weir_type_simple(TYPE_BOOLEAN);
     }
-    const bool is_sum = strcmp(name, "sum") == 0 || strcmp(name, "count_if") == 0;
+    const bool is_sum = strcmp(name, "sum") == 0 || strstr(name, "if") != NULL;
     if (is_sum && arg->id == TYPE_DECIMAL) {
         return weir_type_decimal(&f->plan, 38, arg->scale, &f->err);
     }
@@ -125,7 +125,9 @@ static const CallSpec all_calls[] = {
     {"count", COLUMN_TEXT, true, 0},
     {"count", COLUMN_DOUBLE, true, 0},
     {"count", COLUMN_INTERVAL, true, COLUMN_FLAG},
+    {"count", OP_NO_COLUMN, false, COLUMN_FLAG},
     {"count_if", COLUMN_BOOLEAN, false, 0},
+    {"countif", COLUMN_BOOLEAN, true, COLUMN_FLAG},
     {"sum", COLUMN_BOOLEAN, false, 0},
     {"sum", COLUMN_SMALL, false, 0},
     {"sum", COLUMN_BIG, false, COLUMN_FLAG},
@@ -161,6 +163,25 @@ static const CallSpec all_calls[] = {
     {"bit_xor", COLUMN_SMALL, false, 0},
     {"bit_xor", COLUMN_BIG, true, 0},
 };
+
+static void every_function_of_the_list_is_tested(void **state)
+{
+    WEIR_UNUSED(state);
+    static const char *const names[] = {
+#define X(name, argument, accumulator, finish, flags) #name,
+#include "agg/aggregates.def"
+#undef X
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(names); i++) {
+        bool is_tested = false;
+        for (size_t k = 0; k < WEIR_ARRAY_COUNT(all_calls); k++) {
+            is_tested = is_tested || strcmp(all_calls[k].name, names[i]) == 0;
+        }
+        if (!is_tested) {
+            fail_msg("%s", names[i]);
+        }
+    }
+}
 
 /* --- laws ------------------------------------------------------------------------------------ */
 
@@ -487,6 +508,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
+        TEST(every_function_of_the_list_is_tested),
         TEST(every_function_sums_over_steps),
         TEST(every_function_sums_over_steps_for_the_global_group),
         TEST(groups_are_found_by_equality_of_several_columns),

@@ -176,6 +176,22 @@ static void a_failing_row_that_stays_fails_the_step_with_its_error(void **state)
     }
 }
 
+static void an_expression_that_always_fails_needs_a_row_to_fail_on(void **state)
+{
+    Fixture *f = fixture_of(state);
+    const Schema *schema = input_schema(f);
+    const Expr *const exprs[] = {plus(f, integer(f, INT32_MAX), integer(f, 1))};
+    const Shape shape = map_shape(f, schema, NULL, exprs, 1);
+    Machine machine = new_machine(f, &shape);
+    const Change passing[] = {{1, 1, 1}, {2, 2, -1}, {3, 3, 1}, {4, 4, -1}};
+    must(f, try_changes(f, &machine, schema, passing, 4));
+    weir_circuit_end_step(machine.circuit);
+    const Change staying[] = {{1, 1, 1}, {2, 2, 1}};
+    assert_int_equal(try_changes(f, &machine, schema, staying, 2), WEIR_ERR_EVALUATION);
+    weir_circuit_end_step(machine.circuit);
+    weir_circuit_free(machine.circuit);
+}
+
 static void failures_in_large_batches_are_found(void **state)
 {
     Fixture *f = fixture_of(state);
@@ -232,6 +248,7 @@ int main(void)
         TEST(a_filter_is_evaluated_as_written),
         TEST(a_failing_row_that_does_not_stay_is_forgotten),
         TEST(a_failing_row_that_stays_fails_the_step_with_its_error),
+        TEST(an_expression_that_always_fails_needs_a_row_to_fail_on),
         TEST(failures_in_large_batches_are_found),
         TEST(failing_rows_survive_failed_allocations),
     };
