@@ -79,7 +79,12 @@ typedef enum JoinKind {
 
 /* Joins of left (port 0) and right (port 1) on equal keys and a residual condition.
  * Output: INNER, LEFT, FULL: left_output then right_output columns; SEMI, ANTI: left_output; MARK:
- * left_output, then one BOOLEAN: x = ANY (right) with SQL's three values. */
+ * left_output, then one BOOLEAN: x = ANY (right) with SQL's three values.
+ *
+ * The keys of a MARK that are not null safe, and the parts of its residual, are its conditions. As
+ * in DuckDB, a NULL in any condition makes a row with a right row of its group unknown unless some
+ * pair fulfils all of them: (2, 2) IN ((1, NULL)) is NULL. Keys alone cost O(change); a residual is
+ * evaluated for every pair of a group. */
 typedef struct JoinSpec {
     JoinKind kind;
     const size_t *left_keys; /* key columns, pairwise of one type; may be none: cross product */

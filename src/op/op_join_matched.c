@@ -298,7 +298,9 @@ static void matched_end_step(Op *op)
             }
         }
         weir_touched_clear(&self->touched[s]);
-        weir_row_table_clear(&self->pending[s]);
+        if (self->pending[s].row_count > 0) {
+            weir_row_table_clear(&self->pending[s]);
+        }
         weir_arrangement_end_step(self->traces[s].arrangement);
     }
 }

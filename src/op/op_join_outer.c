@@ -291,7 +291,9 @@ static void outer_end_step(Op *op)
     for (size_t s = 0; s < 2; s++) {
         weir_arrangement_end_step(self->traces[s].arrangement);
         weir_join_pending_clear(&self->pending[s]);
-        weir_row_table_clear(&self->changed[s]);
+        if (self->changed[s].row_count > 0) {
+            weir_row_table_clear(&self->changed[s]);
+        }
     }
 }
 

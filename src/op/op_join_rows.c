@@ -341,10 +341,24 @@ static Status init_round(PairRound *round, Arena *arena, Error *err)
     return is_complete ? WEIR_OK : err->code;
 }
 
-/* Halves of the output: the batch on side `port`, packed rows on the other. */
-static void set_halves(const JoinPairs *pairs, const PairRound *round, JoinHalf halves[2])
+/* True if the pairs are of the rows 0, 1, ... of the batch: the columns need no gathering. */
+static bool is_sequence(const uint16_t *places, size_t count)
 {
-    halves[pairs->port] = (JoinHalf){.batch = pairs->batch, .places = round->places};
+    unsigned difference = 0;
+    for (size_t i = 0; i < count; i++) {
+        difference |= places[i] ^ (unsigned)i;
+    }
+    return difference == 0;
+}
+
+/* Halves of the output: the batch on side `port`, packed rows on the other. */
+static void set_halves(const JoinPairs *pairs, const PairRound *round, size_t count,
+                       JoinHalf halves[2])
+{
+    halves[pairs->port] = (JoinHalf){
+        .batch = pairs->batch,
+        .places = is_sequence(round->places, count) ? NULL : round->places,
+    };
     halves[1 - pairs->port] = (JoinHalf){
         .rows = round->rows,
         .layout = weir_arrangement_layout(pairs->partner->arrangement),
@@ -362,7 +376,7 @@ static Status filter_round(const JoinOp *join, const JoinPairs *pairs, PairRound
     Batch operands = {0};
     size_t kept = 0;
     const ArenaMark start = weir_arena_mark(arena);
-    set_halves(pairs, round, halves);
+    set_halves(pairs, round, *count, halves);
     WEIR_TRY(weir_join_operands(join, halves, *count, arena, &operands, err));
     WEIR_TRY(weir_evaluator_select(join->residual.evaluator, &operands, arena, round->selection,
                                    &kept, err));
@@ -417,7 +431,7 @@ Status weir_join_emit_pairs(JoinOp *join, const JoinPairs *pairs, Step *step, Er
             pairs->is_matched[round.places[i]] = true;
         }
         JoinHalf halves[2];
-        set_halves(pairs, &round, halves);
+        set_halves(pairs, &round, count, halves);
         if (pairs->is_partner_only) {
             halves[pairs->port] = (JoinHalf){0};
         }

@@ -281,6 +281,7 @@ typedef enum ResidualKind {
     RESIDUAL_LESS,          /* left number < right number */
     RESIDUAL_LESS_AND_TEXT, /* and left text <> right text */
     RESIDUAL_SUM,           /* left number + right number > 6: fails if the sum overflows */
+    RESIDUAL_UNKNOWN,       /* NULL */
     RESIDUAL_COUNT
 } ResidualKind;
 
@@ -322,6 +323,7 @@ static inline Tri residual_value(ResidualKind kind, const TestRow *l, const Test
     case RESIDUAL_LESS_AND_TEXT:
         return tri_and(less, tri_of(l->text == NONE || r->text == NONE, l->text != r->text));
     case RESIDUAL_SUM: return tri_of(has_null, l->number + r->number > 6);
+    case RESIDUAL_UNKNOWN: return TRI_NULL;
     case RESIDUAL_NONE:
     case RESIDUAL_COUNT: break;
     }
@@ -356,7 +358,8 @@ static inline bool has_null_condition(const JoinConfig *config, const TestRow *r
             return true;
         }
     }
-    return (config->residual != RESIDUAL_NONE && row->number == NONE) ||
+    return config->residual == RESIDUAL_UNKNOWN ||
+           (config->residual != RESIDUAL_NONE && row->number == NONE) ||
            (config->residual == RESIDUAL_LESS_AND_TEXT && row->text == NONE);
 }
 

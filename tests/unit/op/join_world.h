@@ -152,6 +152,9 @@ static inline const Expr *residual_expr(Arena *arena, ResidualKind kind)
     case RESIDUAL_SUM:
         return compare_of(arena, COMPARE_GT, sum_of_numbers(arena),
                           weir_expr_constant(arena, &value, &err));
+    case RESIDUAL_UNKNOWN:
+        value = (Value){.type = weir_type_simple(TYPE_BOOLEAN), .is_null = true};
+        return weir_expr_constant(arena, &value, &err);
     case RESIDUAL_NONE:
     case RESIDUAL_COUNT: break;
     }

@@ -52,6 +52,7 @@ static void run_all(const JoinConfig *config, uint64_t seed)
     }
     model_join(config, &sides[0], &sides[1], &want);
     const size_t count = run_faulty(config, scripts, &want, 0, false);
+    assert_true(count > 30);
     for (size_t nth = 1; nth <= count; nth++) {
         run_faulty(config, scripts, &want, nth, false);
         run_faulty(config, scripts, &want, nth, true);
