@@ -1,13 +1,14 @@
 /* arrangement.c: adding a batch of weighted rows.
  *
  * In groups of 32, passes that change nothing:
- *   1. find the keys: index slot, first row, compare (weir_arrangement_find_keys)
+ *   1. find the keys (arrangement_find.c, three groups in flight)
  *   2. find the rows: light keys walk their chains in lockstep, heavy ones look into the row index,
  *      by row hash; then all candidates are compared, column by column
  *   3. pack the rows that were not found
- * then one serial pass that adds, inserts and removes. What the passes found is true for an entry
- * unless an earlier entry of the group touched the same key (the same row, for heavy keys): such
- * conflicting entries are found again, one by one, comparing packed rows. */
+ * then one serial pass that adds, inserts and removes. Keys that the group before may have changed
+ * are read again before pass 2. What the passes found is true for an entry unless an earlier entry
+ * of its group touched the same key (the same row, for heavy keys): such conflicting entries are
+ * found again, one by one, comparing packed rows. */
 #include "trace/arrangement_priv.h"
 
 #include "base/checked.h"
@@ -35,11 +36,15 @@ typedef struct RowFound {
     uint32_t length; /* of the chain, if the row was not found */
 } RowFound;
 
+/* A set of hashes that may say too much, not too little. */
+typedef struct HashMarks {
+    uint64_t words[8];
+} HashMarks;
+
 /* The rows in flight. */
 typedef struct Group {
+    KeyGroup *keys;
     size_t count;
-    uint16_t places[HASH_GROUP];
-    uint32_t key_hashes[HASH_GROUP];
     uint32_t row_hashes[HASH_GROUP];
     RowFound found[HASH_GROUP];
     bool is_conflicting[HASH_GROUP];
@@ -112,64 +117,6 @@ size_t weir_arrangement_bytes(const Arrangement *arrangement)
 }
 
 /* --- finding ------------------------------------------------------------------------------------ */
-
-/* Goes on behind a candidate whose key is different. */
-static uint32_t find_key_behind(const Arrangement *arrangement, const Vector *const *columns,
-                                uint16_t place, uint32_t hash, HashPlace *at)
-{
-    Row *row = NULL;
-    const RowMatch match = weir_arrangement_match(arrangement, columns, &place, &row, 1);
-    for (;;) {
-        weir_hash_step(at);
-        const uint32_t value = weir_hash_seek(at, hash);
-        if (value == 0) {
-            return 0;
-        }
-        row = weir_key_first_row(arrangement, value);
-        if (weir_row_match_key(&match) == 0) {
-            return value;
-        }
-    }
-}
-
-void weir_arrangement_find_keys(const Arrangement *arrangement, const Vector *const *columns,
-                                const uint16_t *places, const uint32_t *hashes, size_t count,
-                                uint32_t *values)
-{
-    const HashIndex index = arrangement->keys; /* a copy: no store in the loop can change it */
-    HashPlace at[HASH_GROUP];
-    uint16_t candidate_places[HASH_GROUP];
-    uint8_t members[HASH_GROUP];
-    Row *candidates[HASH_GROUP];
-    for (size_t i = 0; i < count; i++) {
-        at[i] = weir_hash_home(&index, hashes[i]);
-        weir_hash_prefetch(&at[i]);
-    }
-    size_t candidate_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        values[i] = weir_hash_seek(&at[i], hashes[i]);
-        if (values[i] != 0) {
-            Row *row = weir_key_first_row(arrangement, values[i]);
-            weir_arrangement_prefetch(arrangement, row);
-            candidates[candidate_count] = row;
-            candidate_places[candidate_count] = places[i];
-            members[candidate_count] = (uint8_t)i;
-            candidate_count++;
-        }
-    }
-    if (candidate_count == 0) {
-        return;
-    }
-    const RowMatch match =
-        weir_arrangement_match(arrangement, columns, candidate_places, candidates, candidate_count);
-    uint32_t different = weir_row_match_key(&match);
-    while (WEIR_UNLIKELY(different != 0)) {
-        const size_t member = members[__builtin_ctz(different)];
-        values[member] =
-            find_key_behind(arrangement, columns, places[member], hashes[member], &at[member]);
-        different &= different - 1;
-    }
-}
 
 /* One step along every chain per round, until each entry has found its row hash or the end. */
 static void walk_chains(const Arrangement *arrangement, Group *group)
@@ -294,7 +241,7 @@ static void find_rows(const Apply *apply, Group *group)
     for (size_t i = 0; i < group->count; i++) {
         if (group->found[i].ref != 0) {
             candidates[candidate_count] = weir_row_at(&arrangement->store, group->found[i].ref);
-            places[candidate_count] = group->places[i];
+            places[candidate_count] = group->keys->places[i];
             members[candidate_count] = (uint8_t)i;
             candidate_count++;
         }
@@ -353,16 +300,18 @@ static Status pack_members(Apply *apply, Group *group, const uint8_t *members, s
     }
     for (size_t k = 0; k < count; k++) {
         const size_t i = members[k];
-        places[k] = group->places[i];
+        places[k] = group->keys->places[i];
         hashes[k] = group->row_hashes[i];
         sizes[k] = layout->has_strings ? apply->sizes[places[k]] : layout->fixed_bytes;
     }
-    WEIR_TRY(weir_row_store_alloc(&arrangement->store, sizes, 0, count, refs, rows, err));
+    WEIR_TRY(weir_row_store_alloc(&arrangement->store, layout->has_strings ? sizes : NULL,
+                                  layout->fixed_bytes, count, refs, rows, err));
     weir_row_pack(layout, apply->columns, places, count, hashes, sizes, rows);
-    arrangement->has_null_keys =
-        arrangement->has_null_keys || weir_rows_have_nulls(&layout->key, rows, count);
+    arrangement->has_null_keys = arrangement->has_null_keys ||
+                                 weir_rows_have_nulls(&layout->key, apply->columns, rows, count);
     arrangement->has_null_payloads =
-        arrangement->has_null_payloads || weir_rows_have_nulls(&layout->payload, rows, count);
+        arrangement->has_null_payloads ||
+        weir_rows_have_nulls(&layout->payload, apply->columns, rows, count);
     for (size_t k = 0; k < count; k++) {
         group->refs[members[k]] = refs[k];
         group->sizes[members[k]] = sizes[k];
@@ -388,10 +337,13 @@ static Status insert_row(Arrangement *arrangement, Group *group, size_t i, const
                          Error *err)
 {
     const RowRef ref = group->refs[i];
-    const uint32_t key_hash = group->key_hashes[i];
+    const uint32_t key_hash = group->keys->hashes[i];
     uint32_t value = found->value;
     if (value == 0) {
-        WEIR_TRY(weir_hash_index_insert(&arrangement->keys, key_hash, ref, err));
+        const bool has_moved = group->keys->epoch != arrangement->keys.epoch;
+        WEIR_TRY(has_moved ? weir_hash_index_insert(&arrangement->keys, key_hash, ref, err)
+                           : weir_hash_index_insert_at(&arrangement->keys, &group->keys->at[i],
+                                                       key_hash, ref, err));
     } else if (!weir_key_is_heavy(value) && found->length < ARRANGEMENT_HEAVY) {
         weir_row_set_link(weir_row_at(&arrangement->store, ref), value);
         weir_hash_index_replace(&arrangement->keys, key_hash, value, ref);
@@ -456,11 +408,11 @@ static Status apply_entry(Apply *apply, Group *group, size_t i, int64_t weight, 
         /* The row found before may be gone, but its bytes stay readable during the step. */
         const RowRef image = found.ref != 0 ? found.ref : group->refs[i];
         const Row *packed = weir_row_at(&arrangement->store, image);
-        found = find_again(arrangement, packed, group->key_hashes[i], group->row_hashes[i]);
+        found = find_again(arrangement, packed, group->keys->hashes[i], group->row_hashes[i]);
     }
     if (found.ref != 0) {
         *out = weir_row_at(&arrangement->store, found.ref);
-        return add_weight(arrangement, group->key_hashes[i], &found, weight, err);
+        return add_weight(arrangement, group->keys->hashes[i], &found, weight, err);
     }
     if (group->refs[i] == 0) {
         const uint8_t member = (uint8_t)i;
@@ -471,55 +423,77 @@ static Status apply_entry(Apply *apply, Group *group, size_t i, int64_t weight, 
     return insert_row(arrangement, group, i, &found, err);
 }
 
+/* True if the hash may have been marked before. */
+static bool mark_hash(HashMarks *marks, uint32_t hash)
+{
+    const uint64_t bit = UINT64_C(1) << (hash & 63);
+    uint64_t *word = &marks->words[(hash >> 6) & 7];
+    const bool was_marked = (*word & bit) != 0;
+    *word |= bit;
+    return was_marked;
+}
+
+static bool is_marked(const HashMarks *marks, uint32_t hash)
+{
+    return ((marks->words[(hash >> 6) & 7] >> (hash & 63)) & 1) != 0;
+}
+
 /* Marks the entries that an earlier entry of the group may affect: same key, or same row of a heavy
- * key. A set of 256 bits stands for the hashes: it may say too much, not too little. */
+ * key. */
 static void mark_conflicts(Group *group)
 {
-    uint64_t seen[4] = {0};
+    HashMarks seen = {{0}};
     for (size_t i = 0; i < group->count; i++) {
         const bool is_heavy = weir_key_is_heavy(group->found[i].value);
-        const uint32_t hash = is_heavy ? group->row_hashes[i] : group->key_hashes[i];
-        const uint64_t bit = UINT64_C(1) << (hash & 63);
-        uint64_t *word = &seen[(hash >> 6) & 3];
-        group->is_conflicting[i] = (*word & bit) != 0;
-        *word |= bit;
+        group->is_conflicting[i] =
+            mark_hash(&seen, is_heavy ? group->row_hashes[i] : group->keys->hashes[i]);
     }
 }
 
-static Status apply_group(Apply *apply, size_t first, size_t count, Error *err)
+/* Reads the values of the keys again that the group before may have changed, and notes the keys of
+ * this one for the next. */
+static void refresh_keys(const Arrangement *arrangement, KeyGroup *keys, HashMarks *changed)
+{
+    const bool all = keys->light_epoch != arrangement->light_epoch;
+    const HashMarks before = *changed;
+    *changed = (HashMarks){{0}};
+    for (size_t i = 0; i < keys->count; i++) {
+        if (all || is_marked(&before, keys->hashes[i])) {
+            weir_key_group_seek_again(arrangement, keys, i);
+        }
+        (void)mark_hash(changed, keys->hashes[i]);
+    }
+}
+
+static Status apply_group(Apply *apply, KeyGroup *keys, Error *err)
 {
     Arrangement *arrangement = apply->arrangement;
     Group group;
-    uint32_t values[HASH_GROUP];
-    group.count = count;
+    group.keys = keys;
+    group.count = keys->count;
     group.light_epoch = arrangement->light_epoch;
-    for (size_t i = 0; i < count; i++) {
-        const size_t place = apply->selection == NULL ? first + i : apply->selection[first + i];
-        group.places[i] = (uint16_t)place;
-        group.key_hashes[i] = apply->key_hashes[place];
-        group.row_hashes[i] = apply->row_hashes[place];
-    }
-    weir_arrangement_find_keys(arrangement, apply->columns, group.places, group.key_hashes, count,
-                               values);
-    for (size_t i = 0; i < count; i++) {
-        group.found[i] = (RowFound){.value = values[i]};
+    weir_key_group_confirm(arrangement, apply->columns, keys);
+    for (size_t i = 0; i < group.count; i++) {
+        group.row_hashes[i] = apply->row_hashes[keys->places[i]];
+        group.found[i] = (RowFound){.value = keys->values[i]};
     }
     find_rows(apply, &group);
     WEIR_TRY(pack_missing(apply, &group, err));
     mark_conflicts(&group);
     Status status = WEIR_OK;
-    for (size_t i = 0; i < count; i++) {
-        const int64_t weight = apply->weights == NULL ? 1 : apply->weights[first + i];
+    for (size_t i = 0; i < group.count; i++) {
+        const size_t k = keys->first + i;
+        const int64_t weight = apply->weights == NULL ? 1 : apply->weights[k];
         Row *row = NULL;
         if (status == WEIR_OK && weight != 0) {
             status = apply_entry(apply, &group, i, weight, &row, err);
         }
         if (apply->rows != NULL) {
-            apply->rows[first + i] = row;
+            apply->rows[k] = row;
         }
     }
     /* Only now: a packed row may be what a later conflicting entry is compared by. */
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < group.count; i++) {
         if (group.refs[i] != 0) {
             weir_row_store_cancel(&arrangement->store, group.refs[i], group.sizes[i]);
         }
@@ -567,8 +541,13 @@ Status weir_arrangement_apply_rows(Arrangement *arrangement, const Vector *const
     apply.has_sizes = false;
     apply.place_count = weir_selection_end(selection, count);
     hash_rows(&apply);
-    for (size_t first = 0; first < count; first += HASH_GROUP) {
-        WEIR_TRY(apply_group(&apply, first, WEIR_MIN(count - first, (size_t)HASH_GROUP), err));
+    KeyPipe pipe;
+    HashMarks changed = {{0}};
+    weir_key_pipe_start(&pipe, arrangement, selection, apply.key_hashes, count);
+    for (KeyGroup *keys = weir_key_pipe_next(&pipe); keys != NULL;
+         keys = weir_key_pipe_next(&pipe)) {
+        refresh_keys(arrangement, keys, &changed);
+        WEIR_TRY(apply_group(&apply, keys, err));
     }
     return WEIR_OK;
 }

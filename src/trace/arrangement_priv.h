@@ -91,11 +91,41 @@ static inline RowMatch weir_arrangement_match(const Arrangement *arrangement,
     };
 }
 
-/* values[i] = what the key index has for the key at places[i] of the columns, or 0. count <=
- * HASH_GROUP. Rows of the keys found are prefetched. */
-void weir_arrangement_find_keys(const Arrangement *arrangement, const Vector *const *columns,
-                                const uint16_t *places, const uint32_t *hashes, size_t count,
-                                uint32_t *values);
+/* Keys in flight. */
+typedef struct KeyGroup {
+    size_t first; /* key of the batch */
+    size_t count;
+    uint16_t places[HASH_GROUP]; /* in the columns */
+    uint32_t hashes[HASH_GROUP];
+    HashPlace at[HASH_GROUP];
+    uint32_t values[HASH_GROUP]; /* of the key index; 0 = no such key */
+    uint32_t light_epoch;        /* of the arrangement when values were read */
+    uint32_t epoch;              /* of the key index then */
+} KeyGroup;
+
+typedef struct KeyPipe {
+    const Arrangement *arrangement;
+    const uint16_t *selection;
+    const uint32_t *hashes; /* by place */
+    size_t count;           /* keys */
+    size_t next;            /* key to enter the pipe next */
+    size_t turn;            /* which group is the oldest */
+    uint32_t epoch;         /* of the key index when positions were taken */
+    KeyGroup groups[3];
+} KeyPipe;
+
+/* Everything is borrowed until the pipe is empty. */
+void weir_key_pipe_start(KeyPipe *pipe, const Arrangement *arrangement, const uint16_t *selection,
+                         const uint32_t *hashes, size_t count);
+
+/* The next group, its values read but keys not compared; NULL at the end. Values were read one call
+ * earlier: what a user changed since then he reads again. */
+KeyGroup *weir_key_pipe_next(KeyPipe *pipe);
+void weir_key_group_seek_again(const Arrangement *arrangement, KeyGroup *group, size_t i);
+
+/* Compares the keys; values become right. */
+void weir_key_group_confirm(const Arrangement *arrangement, const Vector *const *columns,
+                            KeyGroup *group);
 
 /* Makes the chain from `head` heavy; *value becomes the key's new index value (the index itself is
  * changed). On failure nothing has changed. */

@@ -18,9 +18,8 @@ typedef struct LiveKey {
 
 typedef struct ArrangementProbePriv {
     const Vector *const *keys; /* borrowed */
-    const uint16_t *selection; /* borrowed */
-    size_t count;
-    size_t next; /* key to be looked up next */
+    KeyPipe pipe;              /* keys not yet live */
+    bool is_drained;           /* the pipe is empty */
     size_t live_count;
     LiveKey live[PROBE_LIVE];
     uint32_t hashes[BATCH_CAPACITY]; /* by place */
@@ -45,38 +44,27 @@ void weir_arrangement_probe_start(Arrangement *arrangement, ArrangementProbe *pr
     WEIR_ASSERT(count <= BATCH_CAPACITY);
     ArrangementProbePriv *priv = probe->priv;
     priv->keys = keys;
-    priv->selection = selection;
-    priv->count = count;
-    priv->next = 0;
     priv->live_count = 0;
+    priv->is_drained = false;
     weir_hash_columns(keys, arrangement->layout.key.count, weir_selection_end(selection, count),
                       priv->hashes);
-}
-
-/* The places and hashes of the keys [first, first + count) of a selection. */
-static void group_load(const uint16_t *selection, const uint32_t *hashes, size_t first,
-                       size_t count, uint16_t *places, uint32_t *group_hashes)
-{
-    for (size_t i = 0; i < count; i++) {
-        places[i] = selection == NULL ? (uint16_t)(first + i) : selection[first + i];
-        group_hashes[i] = hashes[places[i]];
-    }
+    weir_key_pipe_start(&priv->pipe, arrangement, selection, priv->hashes, count);
 }
 
 /* Looks up the next group of keys; those that are there become live. */
 static void probe_load(const Arrangement *arrangement, ArrangementProbePriv *priv)
 {
-    uint16_t places[HASH_GROUP];
-    uint32_t hashes[HASH_GROUP];
-    uint32_t values[HASH_GROUP];
-    const size_t count = WEIR_MIN(priv->count - priv->next, (size_t)HASH_GROUP);
-    group_load(priv->selection, priv->hashes, priv->next, count, places, hashes);
-    weir_arrangement_find_keys(arrangement, priv->keys, places, hashes, count, values);
-    priv->next += count;
-    for (size_t i = 0; i < count; i++) {
+    KeyGroup *group = weir_key_pipe_next(&priv->pipe);
+    if (group == NULL) {
+        priv->is_drained = true;
+        return;
+    }
+    weir_key_group_confirm(arrangement, priv->keys, group);
+    for (size_t i = 0; i < group->count; i++) {
         WEIR_ASSERT(priv->live_count < PROBE_LIVE);
-        priv->live[priv->live_count] = (LiveKey){.value = values[i], .place = places[i]};
-        priv->live_count += values[i] != 0;
+        priv->live[priv->live_count] =
+            (LiveKey){.value = group->values[i], .place = group->places[i]};
+        priv->live_count += group->values[i] != 0;
     }
 }
 
@@ -141,7 +129,7 @@ size_t weir_arrangement_probe_next(Arrangement *arrangement, ArrangementProbe *p
     ArrangementProbePriv *priv = probe->priv;
     ProbeOut out = {.places = places, .rows = rows, .capacity = capacity};
     while (out.count < capacity) {
-        if (priv->live_count <= PROBE_LIVE - HASH_GROUP && priv->next < priv->count) {
+        if (priv->live_count <= PROBE_LIVE - HASH_GROUP && !priv->is_drained) {
             probe_load(arrangement, priv);
         } else if (priv->live_count == 0) {
             break;
@@ -205,14 +193,12 @@ void weir_arrangement_key_weights(Arrangement *arrangement, const Vector *const 
     uint32_t hashes[BATCH_CAPACITY];
     weir_hash_columns(keys, arrangement->layout.key.count, weir_selection_end(selection, count),
                       hashes);
-    for (size_t first = 0; first < count; first += HASH_GROUP) {
-        const size_t group = WEIR_MIN(count - first, (size_t)HASH_GROUP);
-        uint16_t places[HASH_GROUP];
-        uint32_t group_hashes[HASH_GROUP];
-        uint32_t values[HASH_GROUP];
-        group_load(selection, hashes, first, group, places, group_hashes);
-        weir_arrangement_find_keys(arrangement, keys, places, group_hashes, group, values);
-        weigh_chains(arrangement, values, group, out + first);
+    KeyPipe pipe;
+    weir_key_pipe_start(&pipe, arrangement, selection, hashes, count);
+    for (KeyGroup *group = weir_key_pipe_next(&pipe); group != NULL;
+         group = weir_key_pipe_next(&pipe)) {
+        weir_key_group_confirm(arrangement, keys, group);
+        weigh_chains(arrangement, group->values, group->count, out + group->first);
     }
 }
 

@@ -84,6 +84,9 @@ static size_t sharing_count(const HashIndex *index, const HashSegment *segment)
 
 static size_t first_sharing(const HashIndex *index, size_t entry)
 {
+    if (WEIR_LIKELY(index->segments[entry].depth == index->directory_bits)) {
+        return entry;
+    }
     return entry & ~(sharing_count(index, &index->segments[entry]) - 1);
 }
 
@@ -324,6 +327,25 @@ Status weir_hash_index_insert(HashIndex *index, uint32_t hash, uint32_t value, E
         segment = &index->segments[first_sharing(index, entry)];
     }
     segment_put(segment, (uint64_t)hash << 32 | value);
+    index->count++;
+    return WEIR_OK;
+}
+
+Status weir_hash_index_insert_at(HashIndex *index, const HashPlace *place, uint32_t hash,
+                                 uint32_t value, Error *err)
+{
+    WEIR_ASSERT(value != 0);
+    HashSegment *segment = &index->segments[first_sharing(index, weir_hash_entry(index, hash))];
+    if (WEIR_UNLIKELY(segment_is_full(segment))) {
+        return weir_hash_index_insert(index, hash, value, err);
+    }
+    WEIR_ASSERT(place->slots == segment->slots);
+    uint32_t position = place->position;
+    while (place->slots[position] != 0) {
+        position = (position + 1) & place->mask;
+    }
+    place->slots[position] = (uint64_t)hash << 32 | value;
+    segment->count++;
     index->count++;
     return WEIR_OK;
 }

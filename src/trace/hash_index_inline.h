@@ -55,6 +55,11 @@ static inline void weir_hash_step(HashPlace *place)
     place->position = (place->position + 1) & place->mask;
 }
 
+/* Like weir_hash_index_insert, for a search for the hash that has ended at the place; the epoch is
+ * that of the search. */
+Status weir_hash_index_insert_at(HashIndex *index, const HashPlace *place, uint32_t hash,
+                                 uint32_t value, Error *err) WEIR_MUST_CHECK;
+
 /* Changes the value of the entry just found. */
 static inline void weir_hash_set_value(const HashPlace *place, uint32_t hash, uint32_t value)
 {

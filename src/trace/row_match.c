@@ -201,10 +201,15 @@ uint32_t weir_row_match_all(const RowMatch *match)
            match_section(&match->layout->payload, match, match->payload_has_nulls);
 }
 
-bool weir_rows_have_nulls(const RowSection *section, Row *const *rows, size_t count)
+bool weir_rows_have_nulls(const RowSection *section, const Vector *const *columns, Row *const *rows,
+                          size_t count)
 {
+    bool is_nullable = false;
+    for (size_t i = 0; i < section->count; i++) {
+        is_nullable |= columns[section->first + i]->validity != NULL;
+    }
     uint8_t null_bits = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; is_nullable && i < count; i++) {
         for (size_t byte = 0; byte < section->null_bytes; byte++) {
             null_bits |= ((const uint8_t *)rows[i])[section->null_offset + byte];
         }

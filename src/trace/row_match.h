@@ -26,7 +26,8 @@ uint32_t weir_row_match_key(const RowMatch *match);
 /* Bit i of the result: the rows differ, in key or payload. */
 uint32_t weir_row_match_all(const RowMatch *match);
 
-/* True if one of the packed rows has a NULL in the section. */
-bool weir_rows_have_nulls(const RowSection *section, Row *const *rows, size_t count);
+/* True if one of the rows, just packed from the columns, has a NULL in the section. */
+bool weir_rows_have_nulls(const RowSection *section, const Vector *const *columns, Row *const *rows,
+                          size_t count);
 
 #endif

@@ -286,14 +286,10 @@ static RunHead *run_unlink(RowStore *store, RowRef ref)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static Status alloc_one(RowStore *store, size_t size, RowRef *ref, Error *err)
+/* A row of at most a page. */
+static Status alloc_class(RowStore *store, SizeClass class, RowRef *ref, Error *err)
 {
     struct RowStorePriv *priv = store->priv;
-    if (WEIR_UNLIKELY(size > PAGE_BYTES)) {
-        return run_new(store, size, ref, err);
-    }
-    WEIR_ASSERT(size > 0);
-    const SizeClass class = size_class(size);
     FreeList *list = &priv->lists[class.index];
     if (list->usable > 0) {
         *ref = list_pop(list);
@@ -310,9 +306,17 @@ static Status alloc_one(RowStore *store, size_t size, RowRef *ref, Error *err)
 Status weir_row_store_alloc(RowStore *store, const uint32_t *sizes, size_t fixed_size, size_t count,
                             RowRef *refs, Row **rows, Error *err)
 {
+    const bool is_small = fixed_size > 0 && fixed_size <= PAGE_BYTES;
+    SizeClass class = is_small ? size_class(fixed_size) : (SizeClass){0};
     for (size_t i = 0; i < count; i++) {
-        const size_t size = sizes == NULL ? fixed_size : sizes[i];
-        const Status status = alloc_one(store, size, &refs[i], err);
+        size_t size = fixed_size;
+        if (sizes != NULL) {
+            size = sizes[i];
+            class = size <= PAGE_BYTES ? size_class(size) : class;
+        }
+        const Status status = WEIR_UNLIKELY(size > PAGE_BYTES)
+                                  ? run_new(store, size, &refs[i], err)
+                                  : alloc_class(store, class, &refs[i], err);
         if (WEIR_UNLIKELY(status != WEIR_OK)) {
             for (size_t j = 0; j < i; j++) {
                 weir_row_store_cancel(store, refs[j], sizes == NULL ? fixed_size : sizes[j]);

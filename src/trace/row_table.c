@@ -245,13 +245,13 @@ static FindGroup *pipe_next(FindPipe *pipe)
     return oldest;
 }
 
-/* The row whose key equals the packed row's, or NULL. */
-static Row *find_packed(const RowTable *table, const Row *packed)
+/* The row whose key equals the packed row's, or NULL: then *at is where its slot belongs. */
+static Row *find_packed(const RowTable *table, const Row *packed, HashPlace *at)
 {
     const uint32_t hash = weir_row_hash(packed);
-    HashPlace at = weir_hash_home(&table->index, hash);
+    *at = weir_hash_home(&table->index, hash);
     for (;;) {
-        const uint32_t ref = weir_hash_seek(&at, hash);
+        const uint32_t ref = weir_hash_seek(at, hash);
         if (ref == 0) {
             return NULL;
         }
@@ -259,7 +259,7 @@ static Row *find_packed(const RowTable *table, const Row *packed)
         if (weir_row_key_equal(&table->layout, row, packed)) {
             return row;
         }
-        weir_hash_step(&at);
+        weir_hash_step(at);
     }
 }
 
@@ -277,12 +277,14 @@ static Status pack_missing(Upsert *upsert, Missing *missing, Error *err)
         missing->sizes[i] =
             layout->has_strings ? upsert->sizes[missing->places[i]] : layout->fixed_bytes;
     }
-    WEIR_TRY(weir_row_store_alloc(&table->store, missing->sizes, 0, missing->count, missing->refs,
-                                  missing->rows, err));
+    WEIR_TRY(weir_row_store_alloc(&table->store, layout->has_strings ? missing->sizes : NULL,
+                                  layout->fixed_bytes, missing->count, missing->refs, missing->rows,
+                                  err));
     weir_row_pack(layout, upsert->columns, missing->places, missing->count, missing->hashes,
                   missing->sizes, missing->rows);
     table->has_null_keys =
-        table->has_null_keys || weir_rows_have_nulls(&layout->key, missing->rows, missing->count);
+        table->has_null_keys ||
+        weir_rows_have_nulls(&layout->key, upsert->columns, missing->rows, missing->count);
     return WEIR_OK;
 }
 
@@ -295,10 +297,11 @@ static Status add_missing(Upsert *upsert, Missing *missing, size_t first, Row **
     Status status = WEIR_OK;
     for (size_t i = 0; i < missing->count; i++) {
         Row *packed = missing->rows[i];
-        Row *row = status == WEIR_OK ? find_packed(table, packed) : packed;
+        HashPlace at;
+        Row *row = status == WEIR_OK ? find_packed(table, packed, &at) : packed;
         if (row == NULL) {
-            status =
-                weir_hash_index_insert(&table->index, missing->hashes[i], missing->refs[i], err);
+            status = weir_hash_index_insert_at(&table->index, &at, missing->hashes[i],
+                                               missing->refs[i], err);
         }
         if (row != NULL || status != WEIR_OK) {
             weir_row_store_cancel(&table->store, missing->refs[i], missing->sizes[i]);

@@ -82,8 +82,8 @@ static void fixture_empty(Fixture *f)
 /* Row i of the columns against some other row, with and without places. */
 static void check_matches(Fixture *f, Random *random)
 {
-    const bool key_nulls = weir_rows_have_nulls(&f->layout.key, f->rows, ROWS);
-    const bool payload_nulls = weir_rows_have_nulls(&f->layout.payload, f->rows, ROWS);
+    const bool key_nulls = weir_rows_have_nulls(&f->layout.key, f->columns, f->rows, ROWS);
+    const bool payload_nulls = weir_rows_have_nulls(&f->layout.payload, f->columns, f->rows, ROWS);
     bool has_null = false;
     for (size_t i = 0; i < ROWS; i++) {
         for (size_t c = 0; c < f->key_count; c++) {
