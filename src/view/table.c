@@ -42,8 +42,8 @@ static Status table_add_columns(TrackedTable *table, const char *const *columns,
     const size_t limit = table->column_count + count;
     const char **names = weir_arena_calloc(&table->arena, limit, sizeof *names, err);
     const LogicalType **own_types =
-        names == NULL ? NULL : weir_arena_calloc(&table->arena, limit, sizeof *own_types, err);
-    if (own_types == NULL) {
+        weir_arena_calloc(&table->arena, limit, sizeof *own_types, err);
+    if (names == NULL || own_types == NULL) {
         return err->code;
     }
     for (size_t i = 0; i < table->column_count; i++) {
@@ -89,12 +89,13 @@ static Status table_follow(Engine *engine, TrackedTable *table, const char *cons
     return WEIR_OK;
 }
 
-static Status table_new(Engine *engine, const TableName *name, TrackedTable **out, Error *err)
+/* NULL with err filled on failure. */
+static TrackedTable *table_new(Engine *engine, const TableName *name, Error *err)
 {
     Status status = WEIR_OK;
     TrackedTable *table = weir_mem_zalloc(engine->mem, sizeof *table, err);
     if (table == NULL) {
-        return err->code;
+        return NULL;
     }
     weir_arena_init(&table->arena, engine->mem, 0);
     WEIR_CHECK(weir_name_copy(&table->arena, name, &table->name, err));
@@ -103,12 +104,10 @@ static Status table_new(Engine *engine, const TableName *name, TrackedTable **ou
     WEIR_CHECK(
         engine->host.table_open(engine->host.context, &table->name, &table->host_table, err));
     engine->tables[engine->table_count++] = table;
-    *out = table;
+    return table;
 done:
-    if (status != WEIR_OK) {
-        weir_table_free(engine, table);
-    }
-    return status;
+    weir_table_free(engine, table);
+    return NULL;
 }
 
 Status weir_table_acquire(Engine *engine, const TableName *name, const char *const *columns,
@@ -117,7 +116,10 @@ Status weir_table_acquire(Engine *engine, const TableName *name, const char *con
 {
     TrackedTable *table = weir_engine_find_table(engine, name);
     if (table == NULL) {
-        WEIR_TRY(table_new(engine, name, &table, err));
+        table = table_new(engine, name, err);
+    }
+    if (table == NULL) {
+        return err->code;
     }
     const Status status = table_follow(engine, table, columns, types, count, err);
     if (status != WEIR_OK) {
