@@ -19,9 +19,8 @@ static const char *skip_quoted(const char *c, bool has_escapes)
 {
     const char quote = *c++;
     while (*c != '\0') {
-        if (has_escapes && *c == '\\' && c[1] != '\0') {
-            c += 2;
-        } else if (*c == quote && c[1] == quote) {
+        const bool is_escape = has_escapes && *c == '\\' && c[1] != '\0';
+        if (is_escape || (*c == quote && c[1] == quote)) {
             c += 2;
         } else if (*c == quote) {
             return c + 1;

@@ -1,0 +1,225 @@
+/* db.c: opening, closing and running statements. */
+#include "api/db_priv.h"
+
+#include <string.h>
+
+const char *weir_version(void)
+{
+    return WEIR_VERSION;
+}
+
+bool weir_is_complete(const char *sql)
+{
+    return weir_statement_is_complete(sql);
+}
+
+static Status open_handle(const char *path, duckdb_database *out, Error *err)
+{
+    duckdb_config config = NULL;
+    char *message = NULL;
+    if (duckdb_create_config(&config) != DuckDBSuccess) {
+        duckdb_destroy_config(&config);
+        return weir_error_set(err, WEIR_ERR_NOMEM, "cannot make a DuckDB configuration");
+    }
+    duckdb_set_config(config, "allow_unsigned_extensions", "true");
+    const duckdb_state state = duckdb_open_ext(path, out, config, &message);
+    duckdb_destroy_config(&config);
+    if (state != DuckDBSuccess) {
+        weir_error_set(err, WEIR_ERR_CONNECT, "cannot open %s: %s",
+                       path == NULL ? "a database" : path,
+                       message == NULL ? "no reason given" : message);
+        duckdb_free(message);
+        return err->code;
+    }
+    return WEIR_OK;
+}
+
+WeirStatus weir_open(const char *path, WeirDb **out, WeirError *err)
+{
+    duckdb_database handle = NULL;
+    duckdb_connection connection = NULL;
+    WeirDatabase *database = NULL;
+    *out = NULL;
+    weir_error_clear(err);
+    WEIR_TRY(open_handle(path, &handle, err));
+    if (duckdb_connect(handle, &connection) != DuckDBSuccess) {
+        duckdb_close(&handle);
+        return weir_error_set(err, WEIR_ERR_CONNECT, "cannot connect to the database");
+    }
+    Status status = weir_database_attach(handle, connection, &database, err);
+    WeirDb *db = status != WEIR_OK ? NULL : weir_mem_zalloc(database->mem, sizeof *db, err);
+    if (db == NULL) {
+        duckdb_disconnect(&connection);
+        duckdb_close(&handle);
+        weir_database_unref(database);
+        return err->code;
+    }
+    *db = (WeirDb){
+        .handle = handle, .connection = connection, .database = database, .mem = database->mem};
+    *out = db;
+    return WEIR_OK;
+}
+
+void weir_close(WeirDb *db)
+{
+    if (db == NULL) {
+        return;
+    }
+    WeirDatabase *const database = db->database;
+    duckdb_interrupt(db->connection);
+    duckdb_disconnect(&db->connection);
+    duckdb_close(&db->handle);
+    weir_mem_free(db->mem, db);
+    weir_database_unref(database);
+}
+
+void weir_interrupt(WeirDb *db)
+{
+    duckdb_interrupt(db->connection);
+}
+
+bool weir_take_warning(WeirDb *db, WeirError *out)
+{
+    return weir_engine_take_notice(db->database->engine, out);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+/* DuckDB's own message, without the doubled class in front. */
+static Status duckdb_failed(duckdb_result *result, Error *err)
+{
+    const char *const message = duckdb_result_error(result);
+    const duckdb_error_type type = duckdb_result_error_type(result);
+    return weir_error_set(err,
+                          type == DUCKDB_ERROR_INTERRUPT ? WEIR_ERR_INTERRUPTED : WEIR_ERR_HOST,
+                          "%s", message == NULL ? "the statement failed" : message);
+}
+
+/* The session's settings, as they are stored with a view. */
+static Status read_settings(WeirDb *db, Arena *arena, ViewSettings *out, Error *err)
+{
+    duckdb_result result;
+    const char **const places[3] = {&out->search_path, &out->time_zone, &out->calendar};
+    if (duckdb_query(db->connection,
+                     "SELECT current_setting('search_path'), current_setting('TimeZone'), "
+                     "current_setting('Calendar')",
+                     &result) != DuckDBSuccess) {
+        duckdb_failed(&result, err);
+        duckdb_destroy_result(&result);
+        return err->code;
+    }
+    Status status = WEIR_OK;
+    for (idx_t i = 0; i < WEIR_ARRAY_COUNT(places); i++) {
+        char *text = duckdb_value_varchar(&result, i, 0);
+        *places[i] = NULL;
+        if (text != NULL && text[0] != '\0') {
+            *places[i] = weir_arena_strdup(arena, text, err);
+            status = *places[i] == NULL ? err->code : status;
+        }
+        duckdb_free(text);
+    }
+    duckdb_destroy_result(&result);
+    return status;
+}
+
+static Status run_create(WeirDb *db, const Statement *statement, Arena *arena, Error *err)
+{
+    CreateSpec spec = {.name = statement->name, .sql = statement->query, .mode = statement->mode};
+    WEIR_TRY(read_settings(db, arena, &spec.settings, err));
+    return weir_engine_create(db->database->engine, &spec, NULL, err);
+}
+
+static Status run_own(WeirDb *db, const Statement *statement, Arena *arena, Error *err)
+{
+    Engine *const engine = db->database->engine;
+    if (db->is_in_transaction) {
+        weir_error_set(err, WEIR_ERR_MISUSE,
+                       "materialized views cannot be changed inside a transaction");
+        weir_error_hint(err, "COMMIT or ROLLBACK first");
+        return err->code;
+    }
+    if (statement->kind == STATEMENT_CREATE) {
+        return run_create(db, statement, arena, err);
+    }
+    if (statement->kind == STATEMENT_REFRESH) {
+        return weir_engine_refresh(engine, statement->name, err);
+    }
+    const Status status =
+        weir_engine_drop(engine, statement->name, statement->is_cascade, NULL, err);
+    if (status == WEIR_ERR_UNKNOWN_VIEW && statement->is_if_exists) {
+        weir_error_clear(err);
+        return WEIR_OK;
+    }
+    return status;
+}
+
+/* Statements of these kinds leave no table changed. (EXPLAIN ANALYZE runs what it explains.) */
+static bool is_reading(duckdb_statement_type type)
+{
+    switch (type) {
+    case DUCKDB_STATEMENT_TYPE_SELECT:
+    case DUCKDB_STATEMENT_TYPE_PREPARE:
+    case DUCKDB_STATEMENT_TYPE_VARIABLE_SET:
+    case DUCKDB_STATEMENT_TYPE_SET:
+    case DUCKDB_STATEMENT_TYPE_LOAD:
+    case DUCKDB_STATEMENT_TYPE_PRAGMA:
+    case DUCKDB_STATEMENT_TYPE_ANALYZE: return true;
+    default: return false;
+    }
+}
+
+static Status run_duckdb(WeirDb *db, const Statement *statement, WeirResult **out, Error *err)
+{
+    duckdb_result result;
+    const duckdb_state state = duckdb_query(db->connection, statement->text, &result);
+    db->is_in_transaction = statement->kind == STATEMENT_FINISH ? false : db->is_in_transaction;
+    if (state != DuckDBSuccess) {
+        duckdb_failed(&result, err);
+        duckdb_destroy_result(&result);
+        return err->code;
+    }
+    db->is_in_transaction = statement->kind == STATEMENT_BEGIN ? true : db->is_in_transaction;
+    const bool has_written = !is_reading(duckdb_result_statement_type(result));
+    WEIR_TRY(weir_result_new(db, &result, out, err));
+    if (has_written && !db->is_in_transaction) {
+        const Status status = weir_engine_sync(db->database->engine, NULL, NULL, err);
+        if (status != WEIR_OK) {
+            weir_result_free(*out);
+            *out = NULL;
+            return status;
+        }
+    }
+    return WEIR_OK;
+}
+
+WeirStatus weir_execute(WeirDb *db, const char *sql, const char **tail, WeirResult **out,
+                        WeirError *err)
+{
+    Status status = WEIR_OK;
+    Statement statement;
+    const char *rest = NULL;
+    WeirResult *result = NULL;
+    Arena arena;
+    weir_error_clear(err);
+    weir_arena_init(&arena, db->mem, 0);
+    status = weir_statement_read(&arena, sql, &rest, &statement, err);
+    if (tail != NULL) {
+        *tail = rest == NULL ? sql + strlen(sql) : rest;
+    }
+    if (out != NULL) {
+        *out = NULL;
+    }
+    if (status == WEIR_OK && statement.kind != STATEMENT_EMPTY) {
+        const bool is_own = statement.kind == STATEMENT_CREATE ||
+                            statement.kind == STATEMENT_DROP || statement.kind == STATEMENT_REFRESH;
+        status = is_own ? run_own(db, &statement, &arena, err)
+                        : run_duckdb(db, &statement, &result, err);
+    }
+    weir_arena_deinit(&arena);
+    if (out != NULL) {
+        *out = result;
+    } else {
+        weir_result_free(result);
+    }
+    return status;
+}

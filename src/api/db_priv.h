@@ -1,0 +1,40 @@
+/* db_priv.h: the structs behind weir.h. Only for src/api. */
+#ifndef WEIR_API_DB_PRIV_H
+#define WEIR_API_DB_PRIV_H
+
+#include "api/statement.h"
+#include "duckdb/database.h"
+#include "duckdb/text.h"
+
+struct WeirDb {
+    duckdb_database handle;
+    duckdb_connection connection;
+    WeirDatabase *database; /* one reference */
+    Mem *mem;               /* the database's */
+    bool is_in_transaction; /* between BEGIN and COMMIT or ROLLBACK */
+};
+
+struct WeirResult {
+    WeirDb *db;
+    Mem *mem;
+    Arena arena; /* names, types */
+    duckdb_result result;
+    bool has_result;
+    Schema schema;
+    const char **type_texts;
+    bool has_rows;
+    uint64_t rows_changed;
+    TextCaster *caster; /* values to text */
+    Arena chunk_arena;  /* the texts of the chunk in hand */
+    Arena row_arena;    /* the texts asked for of the present row */
+    duckdb_data_chunk chunk;
+    Vector *texts; /* one VARCHAR vector per column */
+    size_t chunk_count;
+    size_t row; /* in the chunk; the next one */
+};
+
+/* Takes the result over. */
+Status weir_result_new(WeirDb *db, duckdb_result *result, WeirResult **out, Error *err)
+    WEIR_MUST_CHECK;
+
+#endif
