@@ -153,9 +153,19 @@ static void walk_chains(const Arrangement *arrangement, Group *group)
     }
 }
 
-/* Heavy entries: the first row with the row hash. */
-static void seek_heavy_rows(const Arrangement *arrangement, Group *group)
+/* A removal will move one of the last rows of the vector; `nth` heavy entry of the group. */
+static void prefetch_last_row(const Arrangement *arrangement, uint32_t value, size_t nth)
 {
+    const HeavyKey *key = weir_heavy_key(arrangement, value);
+    if (nth < key->count) {
+        __builtin_prefetch(weir_row_at(&arrangement->store, key->refs[key->count - 1 - nth]), 1);
+    }
+}
+
+/* Heavy entries: the first row with the row hash. */
+static void seek_heavy_rows(const Apply *apply, Group *group)
+{
+    const Arrangement *arrangement = apply->arrangement;
     uint8_t members[HASH_GROUP];
     HashPlace at[HASH_GROUP];
     size_t heavy_count = 0;
@@ -173,6 +183,9 @@ static void seek_heavy_rows(const Arrangement *arrangement, Group *group)
         group->found[i].ref = ref;
         if (ref != 0) {
             weir_arrangement_prefetch(arrangement, weir_row_at(&arrangement->store, ref));
+            if (apply->weights != NULL && apply->weights[group->keys->first + i] < 0) {
+                prefetch_last_row(arrangement, group->found[i].value, k);
+            }
         }
     }
 }
@@ -235,7 +248,7 @@ static void find_rows(const Apply *apply, Group *group)
         }
         return;
     }
-    seek_heavy_rows(arrangement, group);
+    seek_heavy_rows(apply, group);
     walk_chains(arrangement, group);
     size_t candidate_count = 0;
     for (size_t i = 0; i < group->count; i++) {
