@@ -21,9 +21,10 @@ typedef struct SinkOp {
     Op op;
     RowTable table;
     TouchedList touched;
-    Arena arena;         /* of visits */
-    size_t change_count; /* touched rows whose weight differs from before */
-    uint64_t row_count;  /* summed weights */
+    Arena arena;               /* of visits */
+    size_t change_count;       /* touched rows whose weight differs from before */
+    uint64_t row_count;        /* summed weights */
+    uint64_t row_count_before; /* that of the last step's end */
     bool has_table;
 } SinkOp;
 
@@ -110,6 +111,21 @@ static void sink_end_step(Op *op)
     weir_touched_clear(&self->touched);
     weir_row_table_end_step(&self->table);
     weir_arena_reset(&self->arena);
+    self->change_count = 0;
+    self->row_count_before = self->row_count;
+}
+
+void weir_sink_rollback(Op *sink)
+{
+    SinkOp *self = WEIR_DOWNCAST(SinkOp, sink);
+    size_t available = 0;
+    for (size_t i = 0; i < self->touched.count; i += available) {
+        const SinkEntry *entries = weir_touched_run(&self->touched, i, &available);
+        for (size_t k = 0; k < available; k++) {
+            weir_row_set_weight(entries[k].row, entries[k].before);
+        }
+    }
+    self->row_count = self->row_count_before;
     self->change_count = 0;
 }
 

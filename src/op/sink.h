@@ -11,6 +11,9 @@ typedef Status (*SinkVisit)(void *user, const Batch *batch, Error *err);
 Status weir_sink_visit_delta(Op *sink, SinkVisit visit, void *user, Error *err) WEIR_MUST_CHECK;
 size_t weir_sink_delta_row_count(const Op *sink); /* changed distinct rows; 0 = nothing changed */
 
+/* Takes a failed step back: the contents are those before it. Before end_step. */
+void weir_sink_rollback(Op *sink);
+
 /* The contents: rows with positive weights, all columns are keys of the table's layout in column
  * order. Between steps only. A negative weight at the end of a step fails finish_step with
  * WEIR_ERR_NEGATIVE. */

@@ -354,6 +354,9 @@ Status weir_view_step(Engine *engine, View *view, Error *err)
         WEIR_CHECK(view_record_change(engine, view, err));
     }
 done:
+    if (status != WEIR_OK) {
+        weir_sink_rollback(view->sink);
+    }
     view->step_count++;
     view->last_step_ms = weir_now_ms() - start;
     pthread_rwlock_unlock(&view->content_lock);

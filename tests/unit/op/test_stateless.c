@@ -73,6 +73,33 @@ static void the_sink_refuses_to_hold_less_than_nothing(void **state)
     weir_circuit_free(machine.circuit);
 }
 
+static void the_sink_takes_a_failed_step_back(void **state)
+{
+    Fixture *f = fixture_of(state);
+    const Shape shape = {.inputs = {mixed_schema(f)}, .input_count = 1};
+    Machine machine = new_machine(f, &shape);
+    ZSet *first = zset_new(f, shape.inputs[0]);
+    for (size_t i = 0; i < 50; i++) {
+        zset_add_random(f, first, 2);
+    }
+    must(f, run_step(f, &machine, &first));
+    weir_circuit_end_step(machine.circuit);
+    const char *before = contents(f, machine.sink);
+
+    ZSet *second = zset_new(f, shape.inputs[0]);
+    zset_add_row(f, second, zset_row(first, 0), -1);
+    zset_add_row(f, second, zset_row(first, 1), 7);
+    zset_add_random(f, second, 3);
+    zset_add_row(f, second, zset_row(first, 2), -50);
+    assert_int_equal(run_step(f, &machine, &second), WEIR_ERR_NEGATIVE);
+    weir_sink_rollback(machine.sink);
+    assert_int_equal(weir_sink_delta_row_count(machine.sink), 0);
+    weir_circuit_end_step(machine.circuit);
+    assert_string_equal(contents(f, machine.sink), before);
+    assert_int_equal(weir_sink_row_count(machine.sink), 100);
+    weir_circuit_free(machine.circuit);
+}
+
 static void the_sink_refuses_weights_beyond_64_bits(void **state)
 {
     Fixture *f = fixture_of(state);
@@ -169,6 +196,7 @@ int main(void)
         TEST(the_sink_tells_equal_values_apart_that_look_different),
         TEST(the_sink_forgets_rows_that_cancel),
         TEST(the_sink_refuses_to_hold_less_than_nothing),
+        TEST(the_sink_takes_a_failed_step_back),
         TEST(the_sink_refuses_weights_beyond_64_bits),
         TEST(a_union_is_the_sum_of_its_inputs),
         TEST(constants_are_there_from_the_first_step_on),
