@@ -121,6 +121,16 @@ static uint32_t find_place(const BTreeSpace *space, BTreeNode *leaf, const BTree
     return break_tie(space, leaf, key, low, high, false);
 }
 
+/* All lines with keys at once: a search that jumps without branches would wait for one after the
+ * other. */
+static void node_prefetch(const BTreeSpace *space, const BTreeNode *node)
+{
+    const size_t end = BTREE_HEAD_BYTES + sizeof(uint64_t) * space->capacity * space->key_words;
+    for (size_t at = 0; at < end; at += 64) {
+        __builtin_prefetch((const char *)node + at);
+    }
+}
+
 void weir_btree_descend(const BTreeSpace *space, const BTree *tree, const BTreeKey *key,
                         BTreeCursor *cursor)
 {
@@ -132,6 +142,7 @@ void weir_btree_descend(const BTreeSpace *space, const BTree *tree, const BTreeK
         cursor->nodes[level] = ref;
         cursor->places[level] = place;
         ref = weir_btree_refs(space, node)[place];
+        node_prefetch(space, weir_btree_node(space, ref));
     }
     cursor->nodes[0] = ref;
     cursor->places[0] = find_place(space, weir_btree_node(space, ref), key);
@@ -142,9 +153,12 @@ static bool is_at_key(const BTreeSpace *space, const BTreeCursor *cursor, const 
 {
     BTreeNode *leaf = weir_btree_node(space, cursor->nodes[0]);
     const uint32_t place = cursor->places[0];
-    const size_t key_bytes = space->key_words * sizeof(uint64_t);
-    return place < leaf->count &&
-           memcmp(leaf->keys + (size_t)place * space->key_words, key->words, key_bytes) == 0 &&
+    if (place == leaf->count) {
+        return false;
+    }
+    uint64_t words[BTREE_WORDS_MAX];
+    weir_btree_read_key(space, leaf, place, words);
+    return words[0] == key->words[0] && (space->key_words == 1 || words[1] == key->words[1]) &&
            (space->compare == NULL ||
             space->compare(space->context, key->value, weir_btree_refs(space, leaf)[place]) == 0);
 }
@@ -169,8 +183,7 @@ static void node_insert(const BTreeSpace *space, BTreeNode *node, uint32_t place
 {
     WEIR_ASSERT(node->count < space->capacity && place <= node->count);
     node_move(space, node, place + 1, node, place, node->count - place);
-    memcpy(node->keys + (size_t)place * space->key_words, entry->words,
-           space->key_words * sizeof(uint64_t));
+    weir_btree_write_key(space, node, place, entry->words);
     weir_btree_counts(space, node)[place] = entry->weight;
     weir_btree_refs(space, node)[place] = entry->ref;
     node->count++;
@@ -243,7 +256,7 @@ static void split_and_insert(const BTreeSpace *space, RowRef left_ref, RowRef ri
         node_insert(space, right, place - middle, entry);
     }
     *promoted = (BTreeEntry){.ref = right_ref, .weight = node_weight(space, right)};
-    memcpy(promoted->words, right->keys, space->key_words * sizeof(uint64_t));
+    weir_btree_read_key(space, right, 0, promoted->words);
 }
 
 /* A root above the old one and its new neighbour. */

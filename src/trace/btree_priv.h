@@ -31,6 +31,25 @@ static inline uint32_t *weir_btree_refs(const BTreeSpace *space, BTreeNode *node
     return (uint32_t *)(void *)(weir_btree_counts(space, node) + space->capacity);
 }
 
+/* Keys have one word or two: tests instead of calls of memcpy and memcmp. */
+static inline void weir_btree_read_key(const BTreeSpace *space, const BTreeNode *node,
+                                       uint32_t place, uint64_t *words)
+{
+    const uint64_t *key = node->keys + (size_t)place * space->key_words;
+    words[0] = key[0];
+    words[1] = space->key_words == 2 ? key[1] : 0;
+}
+
+static inline void weir_btree_write_key(const BTreeSpace *space, BTreeNode *node, uint32_t place,
+                                        const uint64_t *words)
+{
+    uint64_t *key = node->keys + (size_t)place * space->key_words;
+    key[0] = words[0];
+    if (space->key_words == 2) {
+        key[1] = words[1];
+    }
+}
+
 /* Weights of inner nodes wrap: sums of parts may leave the range within a step, the whole does not,
  * and with positive weights no part does. */
 static inline void weir_btree_count_add(int64_t *count, int64_t weight)

@@ -25,8 +25,7 @@ static void read_entry(const BTreeSpace *space, BTreeNode *leaf, uint32_t place,
         .ref = weir_btree_refs(space, leaf)[place],
         .weight = weir_btree_counts(space, leaf)[place],
     };
-    memcpy(entry->words, leaf->keys + (size_t)place * space->key_words,
-           space->key_words * sizeof(uint64_t));
+    weir_btree_read_key(space, leaf, place, entry->words);
 }
 
 bool weir_btree_select(const BTreeSpace *space, const BTree *tree, int64_t offset,
