@@ -63,10 +63,17 @@ BUILTIN_HELPER(multiply, __builtin_mul_overflow, u64, uint64_t, uint64_t)
 BUILTIN_HELPER(add, __builtin_add_overflow, i128, i128, u128)
 BUILTIN_HELPER(add, __builtin_add_overflow, u128, u128, u128)
 BUILTIN_HELPER(subtract, __builtin_sub_overflow, i128, i128, u128)
-BUILTIN_HELPER(subtract, __builtin_sub_overflow, u128, u128, u128)
 BUILTIN_HELPER(multiply, __builtin_mul_overflow, i128, i128, u128)
 BUILTIN_HELPER(multiply, __builtin_mul_overflow, u128, u128, u128)
 #undef BUILTIN_HELPER
+
+/* DuckDB overlooks the overflow of UHUGEINT if the borrow carries through the upper half. */
+static inline u128 subtract_u128(u128 a, u128 b, u128 *flag)
+{
+    const u128 r = a - b;
+    *flag |= (uint64_t)(r >> 64) > (uint64_t)(a >> 64) ? ~(u128)0 : 0;
+    return r;
+}
 
 typedef struct IntegerOp {
     const char *noun;
@@ -74,38 +81,16 @@ typedef struct IntegerOp {
     bool (*fails)(i128 a, i128 b, const LogicalType *type);
 } IntegerOp;
 
-/* True if a wide result is not a value of the type; not for 128 bits. */
-static bool is_outside(i128 value, PhysType phys)
-{
-    switch (phys) {
-    case PHYS_I8: return value < INT8_MIN || value > INT8_MAX;
-    case PHYS_I16: return value < INT16_MIN || value > INT16_MAX;
-    case PHYS_I32: return value < INT32_MIN || value > INT32_MAX;
-    case PHYS_I64: return value < INT64_MIN || value > INT64_MAX;
-    case PHYS_U8: return value < 0 || value > UINT8_MAX;
-    case PHYS_U16: return value < 0 || value > UINT16_MAX;
-    case PHYS_U32: return value < 0 || value > UINT32_MAX;
-    case PHYS_U64: return value < 0 || value > UINT64_MAX;
-    case PHYS_I128:
-    case PHYS_U128:
-    case PHYS_F32:
-    case PHYS_F64:
-    case PHYS_INTERVAL:
-    case PHYS_STRING:
-    case PHYS_COUNT: break;
-    }
-    return false;
-}
-
-#define FAILS(verb, builtin)                                             \
-    static bool verb##_fails(i128 a, i128 b, const LogicalType *type)    \
-    {                                                                    \
-        if (type->phys == PHYS_U128) {                                   \
-            u128 unused;                                                 \
-            return builtin((u128)a, (u128)b, &unused);                   \
-        }                                                                \
-        i128 result;                                                     \
-        return builtin(a, b, &result) || is_outside(result, type->phys); \
+#define FAILS(verb, builtin)                                                          \
+    static bool verb##_fails(i128 a, i128 b, const LogicalType *type)                 \
+    {                                                                                 \
+        if (type->phys == PHYS_U128) {                                                \
+            u128 flag = 0;                                                            \
+            verb##_u128((u128)a, (u128)b, &flag);                                     \
+            return flag != 0;                                                         \
+        }                                                                             \
+        i128 result;                                                                  \
+        return builtin(a, b, &result) || weir_integer_is_outside(result, type->phys); \
     }
 FAILS(add, __builtin_add_overflow)
 FAILS(subtract, __builtin_sub_overflow)

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "expr/float_text.h"
+#include "expr/wide_float.h"
 
 bool weir_accepts_cast_number(const Expr *cast)
 {
@@ -69,22 +70,6 @@ bool weir_accepts_cast_number_total(const Expr *cast)
             flag |= !is_inside;                                              \
         });
 
-/* DuckDB's sum of the halves, and its care for small negative numbers. */
-static double double_of_i128(i128 a)
-{
-    const uint64_t lower = (uint64_t)a;
-    const int64_t upper = (int64_t)(a >> 64);
-    if (upper == -1) {
-        return -(double)(UINT64_MAX - lower) - 1;
-    }
-    return (double)lower + (double)upper * 0x1p64;
-}
-
-static double double_of_u128(u128 a)
-{
-    return (double)(uint64_t)a + (double)(uint64_t)(a >> 64) * 0x1p64;
-}
-
 #define INTEGER_SOURCE(suffix, source, utype, id, convert)      \
     static bool cast_from_##suffix(const KernelCall *call)      \
     {                                                           \
@@ -112,8 +97,8 @@ static double double_of_u128(u128 a)
 #define SMALL_SOURCE(suffix, source, utype, phys) INTEGER_SOURCE(suffix, source, utype, phys, )
 KERNEL_SIGNED_TYPES(SMALL_SOURCE)
 KERNEL_UNSIGNED_TYPES(SMALL_SOURCE)
-INTEGER_SOURCE(i128, KernelI128, KernelU128, PHYS_I128, double_of_i128)
-INTEGER_SOURCE(u128, KernelU128, KernelU128, PHYS_U128, double_of_u128)
+INTEGER_SOURCE(i128, KernelI128, KernelU128, PHYS_I128, weir_double_of_i128)
+INTEGER_SOURCE(u128, KernelU128, KernelU128, PHYS_U128, weir_double_of_u128)
 #undef SMALL_SOURCE
 #undef INTEGER_SOURCE
 #undef INTEGER_TO_INTEGER

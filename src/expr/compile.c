@@ -250,7 +250,10 @@ static bool fold(Evaluator *ev, Block *block, const Step *step)
     }
     Error ignored = {0};
     Vector out = {0};
-    if (weir_step_run_kernel(step, 1, &ev->arena, &out, &ignored) != WEIR_OK || !out.is_constant) {
+    const Status status = weir_step_run_kernel(step, 1, &ev->arena, &out, &ignored);
+    const bool is_folded = status == KERNEL_DECLINES ? weir_host_fold(ev, step->expr, &out)
+                                                     : status == WEIR_OK && out.is_constant;
+    if (!is_folded) {
         return false;
     }
     block->values[step->out] = out;

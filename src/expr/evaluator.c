@@ -30,10 +30,8 @@ void weir_evaluator_free(Evaluator *ev)
     if (ev == NULL) {
         return;
     }
-    for (Block *block = ev->blocks; block != NULL; block = block->next) {
-        if (block->host.program != NULL) {
-            ev->host->release(ev->host->context, block->host.program);
-        }
+    for (HostPart *part = ev->host_parts; part != NULL; part = part->next) {
+        ev->host->release(ev->host->context, part->program);
     }
     Mem *mem = ev->mem;
     weir_arena_deinit(&ev->arena);

@@ -34,8 +34,8 @@ Status weir_evaluator_new(Mem *mem, const ExprHost *host, const Expr *const *exp
     WEIR_MUST_CHECK;
 void weir_evaluator_free(Evaluator *evaluator);
 
-/* out[i] = expression i over the batch: data from the arena or borrowed from the batch; may be
- * constant. A failing row: WEIR_ERR_EVALUATION with DuckDB's message. */
+/* out[i] = expression i over the batch: data from the arena, or borrowed from the batch or from the
+ * evaluator (constants, and the bytes of constant strings); may be constant. A failing row: WEIR_ERR_EVALUATION with DuckDB's message. */
 Status weir_evaluator_run(Evaluator *evaluator, const Batch *in, Arena *arena, Vector *out,
                           Error *err) WEIR_MUST_CHECK;
 

@@ -1,5 +1,6 @@
-/* float_text.c: the shortest decimal that reads back, found by trying more and more digits, in
- * DuckDB's layout: plain if the exponent is in [-4, 16), else d.ddde+XX. */
+/* float_text.c: the shortest decimal that reads back, in DuckDB's layout: plain if the exponent is in
+ * [-4, 16), else d.ddde+XX. Numbers with few decimals are found by scaling; the others by trying more
+ * and more digits. */
 #include "expr/float_text.h"
 
 #include <math.h>
@@ -13,6 +14,14 @@ typedef struct Decimal {
     int exponent;
 } Decimal;
 
+static void trim_zeros(Decimal *d)
+{
+    while (d->count > 1 && d->digits[d->count - 1] == '0') {
+        d->count--;
+    }
+}
+
+/* From printf's %e. */
 static void parse_scientific(const char *text, Decimal *out)
 {
     *out = (Decimal){0};
@@ -21,9 +30,6 @@ static void parse_scientific(const char *text, Decimal *out)
         if (*p != '.') {
             out->digits[out->count++] = *p;
         }
-    }
-    while (out->count > 1 && out->digits[out->count - 1] == '0') {
-        out->count--;
     }
     out->exponent = (int)strtol(p + 1, NULL, 10);
 }
@@ -58,6 +64,45 @@ static size_t put_decimal(const Decimal *d, const char *sign, char *out, size_t 
                             d->digits + 1, exponent_sign, magnitude);
 }
 
+/* The shortest digits of a finite magnitude, tried from `digits` on. A FLOAT only has to read back as
+ * a FLOAT. */
+static void shortest(double value, bool is_single, Decimal *d)
+{
+    const bool is_normal = value >= (is_single ? 0x1p-126 : 0x1p-1022);
+    const int certain = is_single ? 6 : 15; /* so many digits always read back */
+    for (int digits = is_normal ? certain : 1; digits <= 17; digits++) {
+        char text[40];
+        snprintf(text, sizeof text, "%.*e", digits - 1, value);
+        const double again = is_single ? (double)strtof(text, NULL) : strtod(text, NULL);
+        if (again == value || digits == 17) {
+            parse_scientific(text, d);
+            trim_zeros(d);
+            return;
+        }
+    }
+}
+
+/* Few decimals: r / 10^k is exact to the last bit, so that the digits of r are the shortest. */
+static bool is_short(double value, Decimal *d)
+{
+    double power = 1;
+    for (int k = 0; k <= 8; k++) {
+        const double r = nearbyint(value * power);
+        if (r >= 1e15) {
+            return false;
+        }
+        if (r / power == value) {
+            const int size = snprintf(d->digits, sizeof d->digits, "%lld", (long long)r);
+            d->count = size;
+            d->exponent = size - 1 - k;
+            trim_zeros(d);
+            return true;
+        }
+        power *= 10;
+    }
+    return false;
+}
+
 static size_t put_special(double value, char *out, size_t size)
 {
     if (isnan(value)) {
@@ -66,36 +111,33 @@ static size_t put_special(double value, char *out, size_t size)
     return (size_t)snprintf(out, size, value < 0 ? "-inf" : "inf");
 }
 
-size_t weir_double_text(double value, char *out, size_t size)
+bool weir_double_is_odd(double value)
+{
+    int exponent;
+    Decimal unused;
+    return isfinite(value) && frexp(fabs(value), &exponent) == 0.5 &&
+           !is_short(fabs(value), &unused);
+}
+
+static size_t put_float(double value, bool is_single, char *out, size_t size)
 {
     if (!isfinite(value)) {
         return put_special(value, out, size);
     }
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*e", digits - 1, fabs(value));
-        if (strtod(text, NULL) == fabs(value)) {
-            break;
-        }
+    const double magnitude = fabs(value);
+    Decimal d = {0};
+    if (is_single || !is_short(magnitude, &d)) {
+        shortest(magnitude, is_single, &d);
     }
-    Decimal d;
-    parse_scientific(text, &d);
     return put_decimal(&d, signbit(value) ? "-" : "", out, size);
+}
+
+size_t weir_double_text(double value, char *out, size_t size)
+{
+    return put_float(value, false, out, size);
 }
 
 size_t weir_float_text(float value, char *out, size_t size)
 {
-    if (!isfinite(value)) {
-        return put_special((double)value, out, size);
-    }
-    char text[40];
-    for (int digits = 6; digits <= 9; digits++) {
-        snprintf(text, sizeof text, "%.*e", digits - 1, (double)fabsf(value));
-        if (strtof(text, NULL) == fabsf(value)) {
-            break;
-        }
-    }
-    Decimal d;
-    parse_scientific(text, &d);
-    return put_decimal(&d, signbit(value) ? "-" : "", out, size);
+    return put_float((double)value, true, out, size);
 }

@@ -3,7 +3,10 @@
 
 #include "expr/kernel.h"
 
-enum { FUNCTION_TOTAL = 0 };
+enum {
+    FUNCTION_TOTAL = 0,
+    FUNCTION_CAN_FAIL_PARTIAL = FUNCTION_CAN_FAIL | FUNCTION_PARTIAL,
+};
 
 #define weir_accepts_any NULL
 #define X(name_, arguments_, result_, kernel_, flags_, accepts_) \
@@ -38,7 +41,7 @@ bool weir_type_class_has(char letter, const LogicalType *type)
     case 'n':
         return weir_type_is_integer(type) || type->id == TYPE_FLOAT || type->id == TYPE_DOUBLE;
     case 'm': return type->id == TYPE_DECIMAL;
-    case 's': return type->id == TYPE_VARCHAR;
+    case 's': return type->id == TYPE_VARCHAR && !type->is_json;
     case 'x': return type->id == TYPE_BLOB;
     case 'e': return type->id == TYPE_ENUM;
     case 'D': return type->id == TYPE_DATE;
@@ -49,6 +52,7 @@ bool weir_type_class_has(char letter, const LogicalType *type)
     case 'N': return type->id == TYPE_TIMESTAMP_NS;
     case 'Z': return type->id == TYPE_TIMESTAMP_TZ;
     case 'v': return type->id == TYPE_INTERVAL;
+    case 'u': return type->id == TYPE_UUID;
     case '*': return true;
     default: break;
     }

@@ -18,6 +18,9 @@ typedef struct KernelCall {
                            with FUNCTION_OWN_NULLS it is NULL */
 } KernelCall;
 
+/* What a FUNCTION_PARTIAL kernel returns for a batch that it does not understand; err is untouched. */
+enum { KERNEL_DECLINES = -1 };
+
 /* Fails with WEIR_ERR_EVALUATION and DuckDB's message for the first failing valid row. Rows that are
  * NULL in out->validity may hold anything in the arguments, and must not fail. */
 typedef Status (*KernelFn)(const KernelCall *call, Error *err);
@@ -25,6 +28,7 @@ typedef Status (*KernelFn)(const KernelCall *call, Error *err);
 enum {
     FUNCTION_OWN_NULLS = 1, /* the kernel decides about NULL itself */
     FUNCTION_CAN_FAIL = 2,
+    FUNCTION_PARTIAL = 4, /* the kernel may decline: the host computes the batch instead */
 };
 
 typedef struct FunctionDef {

@@ -47,6 +47,9 @@ done:
 
 static Status prepare_program(Evaluator *ev, HostPart *part, const Expr *const *exprs, Error *err)
 {
+    if (ev->host == NULL) {
+        return no_host(exprs[0], err);
+    }
     const LogicalType **types = weir_arena_calloc(&ev->arena, part->count, sizeof *types, err);
     const char **sql = weir_arena_calloc(&ev->arena, part->count, sizeof *sql, err);
     if (types == NULL || sql == NULL) {
@@ -59,6 +62,31 @@ static Status prepare_program(Evaluator *ev, HostPart *part, const Expr *const *
     part->output = (Schema){.count = part->count, .types = types};
     return ev->host->prepare(ev->host->context, sql, part->count, &part->input, &part->output,
                              &part->program, err);
+}
+
+/* Prepares a part that lives as long as the evaluator. */
+static Status prepare_part(Evaluator *ev, HostPart *part, const Expr *const *exprs, Error *err)
+{
+    part->columns = weir_arena_calloc(&ev->arena, part->column_count, sizeof *part->columns, err);
+    part->results = weir_arena_calloc(&ev->arena, part->count, sizeof *part->results, err);
+    if (part->columns == NULL || part->results == NULL) {
+        return WEIR_ERR_NOMEM;
+    }
+    WEIR_TRY(prepare_program(ev, part, exprs, err));
+    part->next = ev->host_parts;
+    ev->host_parts = part;
+    return WEIR_OK;
+}
+
+/* Runs the part on its columns. */
+static Status run_part(const Evaluator *ev, HostPart *part, size_t count, Arena *arena, Error *err)
+{
+    const Batch batch = {
+        .count = count,
+        .column_count = part->column_count,
+        .columns = part->columns,
+    };
+    return ev->host->evaluate(ev->host->context, part->program, &batch, arena, part->results, err);
 }
 
 /* --- constants ----------------------------------------------------------------------------------- */
@@ -87,6 +115,71 @@ bool weir_host_fold(Evaluator *ev, const Expr *expr, Vector *out)
     const bool is_folded = fold_part(ev, &part, out);
     ev->host->release(ev->host->context, part.program);
     return is_folded;
+}
+
+/* --- calls of kernels that declined -------------------------------------------------------------- */
+
+/* The step's expression with its arguments as columns; constants stay, since some functions insist
+ * on them. */
+static const Expr *expr_of_arguments(Evaluator *ev, const Step *step, HostPart *part, Error *err)
+{
+    const Expr *old = step->expr;
+    const Expr **args = weir_arena_calloc(&ev->arena, old->arg_count, sizeof *args, err);
+    const LogicalType **types = weir_arena_calloc(&ev->arena, old->arg_count, sizeof *types, err);
+    part->column_slots =
+        weir_arena_calloc(&ev->arena, old->arg_count, sizeof *part->column_slots, err);
+    Expr *expr = weir_arena_alloc(&ev->arena, sizeof *expr, err);
+    if (args == NULL || types == NULL || part->column_slots == NULL || expr == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < old->arg_count; i++) {
+        args[i] = old->args[i];
+        if (args[i]->kind == EXPR_CONSTANT) {
+            continue;
+        }
+        types[part->column_count] = args[i]->type;
+        args[i] = weir_expr_column(&ev->arena, part->column_count, args[i]->type, err);
+        if (args[i] == NULL) {
+            return NULL;
+        }
+        part->column_slots[part->column_count++] = i;
+    }
+    part->input = (Schema){.count = part->column_count, .types = types};
+    *expr = *old;
+    expr->args = args;
+    return expr;
+}
+
+static Status prepare_fallback(Evaluator *ev, Step *step, Error *err)
+{
+    HostPart *part = weir_arena_zalloc(&ev->arena, sizeof *part, err);
+    if (part == NULL) {
+        return err->code;
+    }
+    part->count = 1;
+    const Expr *expr = expr_of_arguments(ev, step, part, err);
+    if (expr == NULL) {
+        return err->code;
+    }
+    WEIR_TRY(prepare_part(ev, part, &expr, err));
+    step->fallback = part;
+    return WEIR_OK;
+}
+
+Status weir_host_run_call(Evaluator *ev, Step *step, size_t count, Arena *arena, Vector *out,
+                          Error *err)
+{
+    if (step->fallback == NULL) {
+        WEIR_TRY(prepare_fallback(ev, step, err));
+    }
+    HostPart *part = step->fallback;
+    for (size_t c = 0; c < part->column_count; c++) {
+        WEIR_TRY(weir_vector_flatten(&step->values[part->column_slots[c]], count, arena,
+                                     &part->columns[c], err));
+    }
+    WEIR_TRY(run_part(ev, part, count, arena, err));
+    *out = part->results[0];
+    return WEIR_OK;
 }
 
 /* --- blocks -------------------------------------------------------------------------------------- */
@@ -140,12 +233,7 @@ Status weir_host_prepare(Evaluator *ev, Block *block, Error *err)
             return err->code;
         }
     }
-    part->columns = weir_arena_calloc(&ev->arena, part->column_count, sizeof *part->columns, err);
-    part->results = weir_arena_calloc(&ev->arena, part->count, sizeof *part->results, err);
-    if (part->columns == NULL || part->results == NULL) {
-        return WEIR_ERR_NOMEM;
-    }
-    return prepare_program(ev, part, exprs, err);
+    return prepare_part(ev, part, exprs, err);
 }
 
 Status weir_host_run(Evaluator *ev, Block *block, size_t count, Arena *arena, Error *err)
@@ -155,13 +243,7 @@ Status weir_host_run(Evaluator *ev, Block *block, size_t count, Arena *arena, Er
         WEIR_TRY(weir_vector_flatten(&block->values[part->column_slots[c]], count, arena,
                                      &part->columns[c], err));
     }
-    const Batch batch = {
-        .count = count,
-        .column_count = part->column_count,
-        .columns = part->columns,
-    };
-    WEIR_TRY(
-        ev->host->evaluate(ev->host->context, part->program, &batch, arena, part->results, err));
+    WEIR_TRY(run_part(ev, part, count, arena, err));
     for (size_t i = 0; i < part->count; i++) {
         block->values[part->slots[i]] = part->results[i];
     }

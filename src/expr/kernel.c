@@ -81,3 +81,25 @@ const char *weir_kernel_phys_name(const LogicalType *type)
     };
     return type->id == TYPE_BOOLEAN ? "BOOL" : names[type->phys];
 }
+
+bool weir_integer_is_outside(i128 value, PhysType phys)
+{
+    switch (phys) {
+    case PHYS_I8: return value < INT8_MIN || value > INT8_MAX;
+    case PHYS_I16: return value < INT16_MIN || value > INT16_MAX;
+    case PHYS_I32: return value < INT32_MIN || value > INT32_MAX;
+    case PHYS_I64: return value < INT64_MIN || value > INT64_MAX;
+    case PHYS_U8: return value < 0 || value > UINT8_MAX;
+    case PHYS_U16: return value < 0 || value > UINT16_MAX;
+    case PHYS_U32: return value < 0 || value > UINT32_MAX;
+    case PHYS_U64: return value < 0 || value > UINT64_MAX;
+    case PHYS_U128: return value < 0;
+    case PHYS_I128:
+    case PHYS_F32:
+    case PHYS_F64:
+    case PHYS_INTERVAL:
+    case PHYS_STRING:
+    case PHYS_COUNT: break;
+    }
+    return false;
+}

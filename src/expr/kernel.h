@@ -89,6 +89,9 @@ Status weir_kernel_own_validity(const KernelCall *call, Error *err) WEIR_MUST_CH
 /* Argument `index` of a row, widened; only for integers (and what is stored as one). */
 i128 weir_kernel_integer(const KernelCall *call, size_t index, size_t row);
 
+/* True if the value is not one of the integer type (a UHUGEINT above 2^127 looks negative). */
+bool weir_integer_is_outside(i128 value, PhysType phys);
+
 /* A 128-bit integer in decimal. */
 enum { KERNEL_INTEGER_TEXT_SIZE = 48 };
 const char *weir_kernel_integer_text(i128 value, char out[KERNEL_INTEGER_TEXT_SIZE]);
@@ -110,8 +113,52 @@ KERNEL(add_float);
 KERNEL(subtract_float);
 KERNEL(multiply_float);
 KERNEL(divide_float);
+KERNEL(add_decimal);
+KERNEL(subtract_decimal);
+KERNEL(multiply_decimal);
+KERNEL(divide_integer);
+KERNEL(divide_float_whole);
+KERNEL(modulo_integer);
+KERNEL(modulo_float);
+KERNEL(negate);
+KERNEL(absolute);
+KERNEL(copy);
+KERNEL(sign);
+KERNEL(bit_and);
+KERNEL(bit_or);
+KERNEL(bit_xor);
+KERNEL(bit_not);
+KERNEL(shift_right);
+/* rounding, roots, powers */
+KERNEL(floor_float);
+KERNEL(floor_decimal);
+KERNEL(ceil_float);
+KERNEL(ceil_decimal);
+KERNEL(trunc_float);
+KERNEL(trunc_decimal);
+KERNEL(round_float);
+KERNEL(round_decimal);
+KERNEL(round_float_to);
+KERNEL(square_root);
+KERNEL(power);
+KERNEL(exponential);
+KERNEL(natural_logarithm);
+KERNEL(decimal_logarithm);
+KERNEL(binary_logarithm);
+KERNEL(is_nan);
+KERNEL(is_infinite);
+KERNEL(is_finite);
+KERNEL(greatest);
+KERNEL(least);
 /* casts */
 KERNEL(cast_number);
+KERNEL(cast_decimal);
+KERNEL(cast_decimal_to_float);
+KERNEL(cast_float_to_decimal);
+KERNEL(cast_to_text);
+KERNEL(cast_double_to_text);
+KERNEL(cast_boolean_to_text);
+KERNEL(cast_enum_to_text);
 /* kinds of expressions that are not calls */
 KERNEL(compare);
 KERNEL(distinct);
@@ -127,5 +174,12 @@ KERNEL(coalesce);
 /* Conditions of the registries. */
 bool weir_accepts_cast_number(const Expr *cast);
 bool weir_accepts_cast_number_total(const Expr *cast);
+bool weir_accepts_cast_decimal(const Expr *cast);
+bool weir_accepts_cast_decimal_total(const Expr *cast);
+bool weir_accepts_decimal_sum(const Expr *call);
+bool weir_accepts_decimal_product(const Expr *call);
+bool weir_accepts_decimal_rounding(const Expr *call);
+bool weir_accepts_decimal_round_to(const Expr *call);
+bool weir_accepts_greatest(const Expr *call);
 
 #endif

@@ -39,6 +39,22 @@ typedef enum StepKind {
     STEP_TRY,
 } StepKind;
 
+/* What the host computes at once: the host parts of a block, or the call of a kernel that
+ * declined. */
+typedef struct HostPart {
+    struct HostPart *next; /* all that have a program */
+    size_t count;
+    const Expr **exprs; /* over the block's columns */
+    size_t *slots;      /* blocks: of the results */
+    size_t column_count;
+    size_t *column_slots; /* blocks: of the columns that the host sees */
+    HostProgram *program; /* owned */
+    Schema input;
+    Schema output;
+    Vector *columns; /* room */
+    Vector *results;
+} HostPart;
+
 typedef struct Step {
     StepKind kind;
     const Expr *expr;
@@ -47,24 +63,11 @@ typedef struct Step {
     size_t *args;           /* slots */
     Vector *values;         /* room for the arguments' vectors */
     size_t arg_count;
-    Branch *branches; /* the other kinds */
+    HostPart *fallback; /* of a kernel that declined once; NULL = none yet */
+    Branch *branches;   /* the other kinds */
     size_t branch_count;
     struct Step *next;
 } Step;
-
-/* The host parts of a block. */
-typedef struct HostPart {
-    size_t count;
-    const Expr **exprs; /* over the block's columns */
-    size_t *slots;
-    size_t column_count;
-    size_t *column_slots; /* of the block, for the columns that the host sees */
-    HostProgram *program; /* owned */
-    Schema input;
-    Schema output;
-    Vector *columns; /* room */
-    Vector *results;
-} HostPart;
 
 struct Block {
     Block *outer; /* NULL for the top */
@@ -88,7 +91,8 @@ struct Evaluator {
     const Schema *input;  /* borrowed */
     const Expr *const *exprs;
     size_t expr_count;
-    Block *blocks; /* all; the first made is the last in the list */
+    Block *blocks;        /* all; the first made is the last in the list */
+    HostPart *host_parts; /* all that have a program */
     Block *top;
     Branch *outputs; /* by expression; lazy ones only where select may skip rows */
     size_t host_count;
@@ -118,6 +122,10 @@ Status weir_host_prepare(Evaluator *evaluator, Block *block, Error *err) WEIR_MU
 /* Computes the host parts of a block; its imports are set. */
 Status weir_host_run(Evaluator *evaluator, Block *block, size_t count, Arena *arena, Error *err)
     WEIR_MUST_CHECK;
+
+/* Computes a kernel's call, its arguments in step->values, in the host. */
+Status weir_host_run_call(Evaluator *evaluator, Step *step, size_t count, Arena *arena, Vector *out,
+                          Error *err) WEIR_MUST_CHECK;
 
 /* Asks the host for the value of an expression without columns: a constant vector in the
  * evaluator's arena. False if it fails. */

@@ -81,7 +81,7 @@ Status weir_block_run(Evaluator *ev, Block *block, size_t count, Arena *arena, E
     if (block->host.count > 0) {
         WEIR_TRY(weir_host_run(ev, block, count, arena, err));
     }
-    for (const Step *step = block->first; step != NULL; step = step->next) {
+    for (Step *step = block->first; step != NULL; step = step->next) {
         if (step->kind != STEP_KERNEL) {
             WEIR_TRY(weir_step_run_lazy(ev, block, step, count, arena, err));
             continue;
@@ -89,7 +89,12 @@ Status weir_block_run(Evaluator *ev, Block *block, size_t count, Arena *arena, E
         for (size_t k = 0; k < step->arg_count; k++) {
             step->values[k] = block->values[step->args[k]];
         }
-        WEIR_TRY(weir_step_run_kernel(step, count, arena, &block->values[step->out], err));
+        Vector *out = &block->values[step->out];
+        Status status = weir_step_run_kernel(step, count, arena, out, err);
+        if (status == KERNEL_DECLINES) {
+            status = weir_host_run_call(ev, step, count, arena, out, err);
+        }
+        WEIR_TRY(status);
     }
     return WEIR_OK;
 }

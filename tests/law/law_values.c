@@ -69,13 +69,47 @@ static void random_decimal(Law *law, const LogicalType *type, void *to)
 static double random_double(Law *law, bool is_small)
 {
     static const double special[] = {
-        0.0,   -0.0,  0.5,    1.5,    2.5,     -2.5,   1.0,     -1.0,      127.5,   128.0,
-        255.5, 256.0, 32767.5, 2147483647.0, 2147483647.5, 2147483648.0, -2147483648.5,
-        4294967295.5, 9223372036854775807.0, 9.3e18, 1.8446744073709552e19, 1e16, 1e15,
-        123456789012345678.0, 1e-5, 1e-4, 0.1, 0.3, 1e38, 3.5e38, 1.7e38, 3.4e38, 1e300, 5e-324, INFINITY,
-        -INFINITY, NAN,
+        0.0,
+        -0.0,
+        0.5,
+        1.5,
+        2.5,
+        -2.5,
+        1.0,
+        -1.0,
+        127.5,
+        128.0,
+        255.5,
+        256.0,
+        32767.5,
+        2147483647.0,
+        2147483647.5,
+        2147483648.0,
+        -2147483648.5,
+        4294967295.5,
+        9223372036854775807.0,
+        9.3e18,
+        1.8446744073709552e19,
+        1e16,
+        1e15,
+        123456789012345678.0,
+        1e-5,
+        1e-4,
+        0.1,
+        0.3,
+        1e38,
+        3.5e38,
+        1.7e38,
+        3.4e38,
+        1e300,
+        5e-324,
+        INFINITY,
+        -INFINITY,
+        NAN,
     };
-    switch (law_below(law, is_small ? 2 : 4)) {
+    switch (law_below(law, is_small ? 2 : 6)) {
+    case 4: return ldexp(1.0, (int)law_below(law, 2098) - 1074);
+    case 5: return ldexp((double)law_below(law, 1000), (int)law_below(law, 60) - 1074);
     case 0: return special[law_below(law, WEIR_ARRAY_COUNT(special))];
     case 1: return (double)(int64_t)law_below(law, 200001) / 100.0 - 1000.0;
     case 2: {
@@ -91,31 +125,124 @@ static double random_double(Law *law, bool is_small)
 /* --- strings ------------------------------------------------------------------------------------- */
 
 static const char *const pieces[] = {
-    "a", "b", "A", "Z", "abc", "hello", "World", "x", "0", "7", " ", "  ", "-", "_", "%", "\\",
-    "\xC3\xA9", "\xC3\x9F", "\xC4\xB0", "\xE2\x82\xAC", "\xF0\x9F\xA6\x86", "e\xCC\x81", "\xC3\x84",
-    "\t", "'", "\xE3\x81\x82", ",", ".", "\xC2\xA0",
+    "a",
+    "b",
+    "A",
+    "Z",
+    "abc",
+    "hello",
+    "World",
+    "x",
+    "0",
+    "7",
+    " ",
+    "  ",
+    "-",
+    "_",
+    "%",
+    "\\",
+    "\xC3\xA9",
+    "\xC3\x9F",
+    "\xC4\xB0",
+    "\xE2\x82\xAC",
+    "\xF0\x9F\xA6\x86",
+    "e\xCC\x81",
+    "\xC3\x84",
+    "\t",
+    "'",
+    "\xE3\x81\x82",
+    ",",
+    ".",
+    "\xC2\xA0",
 };
 enum { ASCII_PIECES = 16 };
 
 static const char *const number_texts[] = {
-    "", " ", "1", " 12 ", "-5", "+7", "1.5", "2.5", "-2.5", "0.5", "1e3", "1E-2", "-1.5e2", "abc",
-    "127", "128", "-128", "-129", "255", "256", "2147483647", "2147483648", "-2147483649", "1_000",
-    "9223372036854775807", "9223372036854775808", "0x1F", "0b11", "1.", ".5", "-", "e5", "1e", "1e400",
-    "true", "false", "t", "f", "TRUE", "yes", "no", "0", "1.9999", "99.999", "12345678901234567890",
-    "170141183460469231731687303715884105727", "nan", "inf", "-inf", "1 2", "007", "-0", "1,5",
+    "",
+    " ",
+    "1",
+    " 12 ",
+    "-5",
+    "+7",
+    "1.5",
+    "2.5",
+    "-2.5",
+    "0.5",
+    "1e3",
+    "1E-2",
+    "-1.5e2",
+    "abc",
+    "127",
+    "128",
+    "-128",
+    "-129",
+    "255",
+    "256",
+    "2147483647",
+    "2147483648",
+    "-2147483649",
+    "1_000",
+    "9223372036854775807",
+    "9223372036854775808",
+    "0x1F",
+    "0b11",
+    "1.",
+    ".5",
+    "-",
+    "e5",
+    "1e",
+    "1e400",
+    "true",
+    "false",
+    "t",
+    "f",
+    "TRUE",
+    "yes",
+    "no",
+    "0",
+    "1.9999",
+    "99.999",
+    "12345678901234567890",
+    "170141183460469231731687303715884105727",
+    "nan",
+    "inf",
+    "-inf",
+    "1 2",
+    "007",
+    "-0",
+    "1,5",
 };
 
 static const char *const date_parts[] = {
-    "year", "month", "day", "decade", "century", "millennium", "quarter", "week", "yearweek", "hour",
-    "minute", "second", "millisecond", "microsecond", "dow", "isodow", "doy", "isoyear", "epoch", "era",
-    "YEAR", "days", "mon", "seconds", "julian", "timezone", "weekday", "dayofyear", "h", "s", "ms", "us",
-    "nonsense", "",
+    "year",        "month",       "day",      "decade",    "century", "millennium",
+    "quarter",     "week",        "yearweek", "hour",      "minute",  "second",
+    "millisecond", "microsecond", "dow",      "isodow",    "doy",     "isoyear",
+    "epoch",       "era",         "YEAR",     "days",      "mon",     "seconds",
+    "julian",      "timezone",    "weekday",  "dayofyear", "h",       "s",
+    "ms",          "us",          "nonsense", "",
 };
 
 static const char *const time_texts[] = {
-    "2020-01-01", "1999-12-31", "2020-02-29", "2021-02-29", "0001-01-01", "2020-1-1", "2020-01-01 10:11:12",
-    "2020-01-01T10:11:12.123456", "infinity", "-infinity", "epoch", "10:11:12", "23:59:59.999999", "24:00:00",
-    "2020-13-01", "2020-01-01 00:00:00+02", "44-03-15 (BC)", "290309-12-22 (BC)", "junk", "",
+    "2020-01-01",
+    "1999-12-31",
+    "2020-02-29",
+    "2021-02-29",
+    "0001-01-01",
+    "2020-1-1",
+    "2020-01-01 10:11:12",
+    "2020-01-01T10:11:12.123456",
+    "infinity",
+    "-infinity",
+    "epoch",
+    "10:11:12",
+    "23:59:59.999999",
+    "24:00:00",
+    "2020-13-01",
+    "2020-01-01 00:00:00+02",
+    "44-03-15 (BC)",
+    "290309-12-22 (BC)",
+    "junk",
+    "",
 };
 
 static size_t random_text(Law *law, const LawColumn *column, char *out, size_t capacity)
@@ -152,7 +279,8 @@ static size_t random_text(Law *law, const LawColumn *column, char *out, size_t c
     size_t size = 0;
     for (size_t i = 0; i < wanted; i++) {
         const bool is_wildcard = column->text == LAW_TEXT_PATTERN && law_one_in(law, 2);
-        const char *piece = is_wildcard ? (law_one_in(law, 2) ? "%" : "_") : pieces[law_below(law, pool)];
+        const char *piece =
+            is_wildcard ? (law_one_in(law, 2) ? "%" : "_") : pieces[law_below(law, pool)];
         size += (size_t)snprintf(out + size, capacity - size, "%s", piece);
     }
     return size;
@@ -250,8 +378,8 @@ static void random_moment(Law *law, const LogicalType *type, void *to)
     case TYPE_TIMESTAMP_MS: value = random_timestamp(law, 1000); break;
     case TYPE_TIMESTAMP_NS: value = random_timestamp(law, 1000000000); break;
     case TYPE_TIME_TZ:
-        value = (int64_t)weir_time_tz_make(random_time(law),
-                                           (int32_t)(law_below(law, 2 * 57599) - 57599) / 900 * 900);
+        value = (int64_t)weir_time_tz_make(
+            random_time(law), (int32_t)(law_below(law, 2 * 57599) - 57599) / 900 * 900);
         break;
     default: value = random_timestamp(law, 1000000); break;
     }
@@ -273,7 +401,9 @@ static void random_value(Law *law, const LawColumn *column, void *to)
     } else if (type->id == TYPE_FLOAT) {
         float value = (float)random_double(law, column->is_small);
         if (law_one_in(law, 4)) {
-            const uint32_t bits = (uint32_t)law_random(law);
+            uint32_t bits = (uint32_t)law_random(law);
+            bits = law_one_in(law, 3) ? bits & 0xFF800000 : bits;
+            bits = law_one_in(law, 3) ? bits & 0x000000FF : bits;
             memcpy(&value, &bits, sizeof value);
         }
         memcpy(to, &value, sizeof value);

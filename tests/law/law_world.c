@@ -41,15 +41,15 @@ static void add_type(Law *law, const LogicalType *type)
 static void add_types(Law *law)
 {
     static const TypeId simple[] = {
-        TYPE_BOOLEAN,   TYPE_TINYINT,      TYPE_SMALLINT,     TYPE_INTEGER,   TYPE_BIGINT,
-        TYPE_HUGEINT,   TYPE_UTINYINT,     TYPE_USMALLINT,    TYPE_UINTEGER,  TYPE_UBIGINT,
-        TYPE_UHUGEINT,  TYPE_FLOAT,        TYPE_DOUBLE,       TYPE_VARCHAR,   TYPE_BLOB,
-        TYPE_DATE,      TYPE_TIME,         TYPE_TIMESTAMP,    TYPE_TIMESTAMP_S,
-        TYPE_TIMESTAMP_MS, TYPE_TIMESTAMP_NS, TYPE_TIMESTAMP_TZ, TYPE_INTERVAL, TYPE_UUID,
-        TYPE_TIME_TZ,
+        TYPE_BOOLEAN,      TYPE_TINYINT,      TYPE_SMALLINT,  TYPE_INTEGER,     TYPE_BIGINT,
+        TYPE_HUGEINT,      TYPE_UTINYINT,     TYPE_USMALLINT, TYPE_UINTEGER,    TYPE_UBIGINT,
+        TYPE_UHUGEINT,     TYPE_FLOAT,        TYPE_DOUBLE,    TYPE_VARCHAR,     TYPE_BLOB,
+        TYPE_DATE,         TYPE_TIME,         TYPE_TIMESTAMP, TYPE_TIMESTAMP_S, TYPE_TIMESTAMP_MS,
+        TYPE_TIMESTAMP_NS, TYPE_TIMESTAMP_TZ, TYPE_INTERVAL,  TYPE_UUID,        TYPE_TIME_TZ,
     };
     static const uint8_t decimals[][2] = {
-        {4, 0}, {4, 1}, {4, 4}, {9, 3}, {9, 0}, {17, 5}, {18, 0}, {18, 6}, {18, 18}, {38, 0}, {38, 10}, {30, 4},
+        {4, 0},  {4, 1},  {4, 4},   {9, 3},  {9, 0},   {17, 5},
+        {18, 0}, {18, 6}, {18, 18}, {38, 0}, {38, 10}, {30, 4},
     };
     static const char *const moods[] = {"sad", "ok", "happy", "a value longer than twelve"};
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(simple); i++) {

@@ -1,0 +1,141 @@
+/* cast_decimal_float.c: casts between DECIMAL and FLOAT or DOUBLE.
+ *
+ * To a float: the unscaled number divided by a power of ten if it is exact as a float, else the
+ * whole part plus the rest, as DuckDB does it. From a float: scaled, rounded half away from zero. */
+#include "expr/kernel.h"
+
+#include <math.h>
+
+#include "expr/wide_float.h"
+
+static double double_power(size_t n)
+{
+    static const double powers[] = {
+        1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12,
+        1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25,
+        1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33, 1e34, 1e35, 1e36, 1e37, 1e38,
+    };
+    WEIR_ASSERT(n < WEIR_ARRAY_COUNT(powers));
+    return powers[n];
+}
+
+static i128 power_of_ten(size_t n)
+{
+    i128 power = 1;
+    for (; n > 0; n--) {
+        power *= 10;
+    }
+    return power;
+}
+
+/* True if the integer a is exact as a float. */
+#define IN_FLOAT (a <= (INT64_C(1) << 24) && a >= -(INT64_C(1) << 24))
+#define IN_DOUBLE (a <= (INT64_C(1) << 53) && a >= -(INT64_C(1) << 53))
+
+#define CONVERT(source, wide, type, is_exact, to_float)                                        \
+    do {                                                                                       \
+        const wide unit = (wide)power_of_ten(scale);                                           \
+        const type divisor = (type)double_power(scale);                                        \
+        KERNEL_UNARY(call, source, type,                                                       \
+                     (is_exact) || scale == 0 ? (type)to_float(a) / divisor                    \
+                                              : (type)to_float((wide)a / unit) +               \
+                                                    (type)to_float((wide)a % unit) / divisor); \
+    } while (0)
+
+Status weir_kernel_cast_decimal_to_float(const KernelCall *call, Error *err)
+{
+    WEIR_UNUSED(err);
+    const size_t scale = call->expr->args[0]->type->scale;
+    const bool is_float = call->out->phys == PHYS_F32;
+    switch (call->args[0].phys) {
+    case PHYS_I16:
+        if (is_float) {
+            CONVERT(int16_t, int64_t, float, true, );
+        } else {
+            CONVERT(int16_t, int64_t, double, true, );
+        }
+        break;
+    case PHYS_I32:
+        if (is_float) {
+            CONVERT(int32_t, int64_t, float, IN_FLOAT, );
+        } else {
+            CONVERT(int32_t, int64_t, double, true, );
+        }
+        break;
+    case PHYS_I64:
+        if (is_float) {
+            CONVERT(int64_t, int64_t, float, IN_FLOAT, );
+        } else {
+            CONVERT(int64_t, int64_t, double, IN_DOUBLE, );
+        }
+        break;
+    default:
+        WEIR_ASSERT(call->args[0].phys == PHYS_I128);
+        if (is_float) {
+            CONVERT(KernelI128, i128, float, IN_FLOAT, weir_double_of_i128);
+        } else {
+            CONVERT(KernelI128, i128, double, IN_DOUBLE, weir_double_of_i128);
+        }
+        break;
+    }
+    return WEIR_OK;
+}
+
+/* --- from floats --------------------------------------------------------------------------------- */
+
+typedef struct Target {
+    double factor;
+    double limit;
+    bool is_single; /* from FLOAT: the rounded value is one too */
+} Target;
+
+/* False if the value does not fit. */
+static inline bool round_scaled(double x, const Target *target, i128 *out)
+{
+    const double rounded = round(x * target->factor);
+    if (!(rounded > -target->limit && rounded < target->limit)) {
+        *out = 0;
+        return false;
+    }
+    *out = (i128)(target->is_single ? (double)(float)rounded : rounded);
+    return true;
+}
+
+static void store_integer(const Vector *out, size_t row, i128 value)
+{
+    const size_t width = weir_phys_width(out->phys);
+    memcpy((char *)out->data + row * width, &value, width);
+}
+
+Status weir_kernel_cast_float_to_decimal(const KernelCall *call, Error *err)
+{
+    const LogicalType *type = call->expr->type;
+    const Vector *from = &call->args[0];
+    const Target target = {
+        .factor = double_power(type->scale),
+        .limit = double_power(type->width),
+        .is_single = from->phys == PHYS_F32,
+    };
+    bool owns_validity = false;
+    for (size_t row = 0; row < weir_kernel_rows(call); row++) {
+        const double x = target.is_single ? (double)((const float *)from->data)[row]
+                                          : ((const double *)from->data)[row];
+        i128 value;
+        const bool fits = round_scaled(x, &target, &value);
+        store_integer(call->out, row, value);
+        if (fits || !weir_kernel_is_valid(call, row)) {
+            continue;
+        }
+        if (!call->expr->is_try) {
+            return weir_error_set(err, WEIR_ERR_EVALUATION,
+                                  "Conversion Error: Could not cast value %f to DECIMAL(%d,%d)", x,
+                                  type->width, type->scale);
+        }
+        if (!owns_validity) {
+            WEIR_TRY(weir_kernel_own_validity(call, err));
+            owns_validity = true;
+        }
+        weir_validity_set_null(call->out->validity, row);
+    }
+    return WEIR_OK;
+}
