@@ -113,7 +113,7 @@ typedef struct ViewInfo {
     size_t state_bytes;    /* operators and contents */
     size_t feed_bytes;
     double populate_ms;
-    double last_step_ms;
+    double last_step_ms; /* in the last sync; 0 if nothing it reads had changed */
 } ViewInfo;
 
 typedef struct TableInfo {

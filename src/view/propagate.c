@@ -85,6 +85,7 @@ void weir_engine_advance_views(Engine *engine)
         }
     }
     for (size_t i = 0; i < engine->view_count; i++) {
+        engine->views[i]->last_step_ms = 0;
         view_advance(engine, engine->views[i]);
         is_new_generation = is_new_generation || engine->views[i]->has_changed;
     }
