@@ -84,8 +84,9 @@ Status weir_engine_read(Engine *engine, const char *name, ViewReader **out, Erro
     WEIR_MUST_CHECK;
 
 /* The change feed: signed rows of every generation after `since`, in order. The rows end with two
- * columns more: weight BIGINT, generation BIGINT. since < 0 = from the start of the feed. A feed that
- * no longer reaches back: WEIR_ERR_TOO_OLD. */
+ * columns more: weight BIGINT, generation BIGINT. since < 0 = what the feed still has. A generation
+ * before the view was made means all of its changes; one after which some have been forgotten is
+ * WEIR_ERR_TOO_OLD. */
 Status weir_engine_read_changes(Engine *engine, const char *name, int64_t since, ViewReader **out,
                                 Error *err) WEIR_MUST_CHECK;
 

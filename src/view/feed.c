@@ -147,6 +147,7 @@ static void feed_forget(Feed *feed, size_t gone, uint64_t floor)
     }
     feed->count -= gone;
     feed->floor = floor;
+    feed->has_forgotten = true;
 }
 
 /* Lets the oldest entries go until the feed fits its limit. */

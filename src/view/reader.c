@@ -126,7 +126,7 @@ static Status read_changes_locked(Engine *engine, const char *name, int64_t sinc
     WEIR_TRY(weir_engine_get_view(engine, name, &view, err));
     WEIR_TRY(refuse_broken(view, err));
     const uint64_t start = since < 0 ? view->feed.floor : (uint64_t)since;
-    if (start < view->feed.floor) {
+    if (start < view->feed.floor && view->feed.has_forgotten) {
         weir_error_set(err, WEIR_ERR_TOO_OLD,
                        "the changes of view %s are kept from generation %llu on, not from %lld",
                        view->name.name, (unsigned long long)view->feed.floor, (long long)since);
