@@ -1,0 +1,314 @@
+/* detect.c: one scan gives count and fingerprint of every group of row ids; only groups that differ
+ * from the baseline are fetched and compared.
+ *
+ * A row is in a group's fingerprint with its row id and all its bytes. Equal counts and fingerprints
+ * are taken as proof that a group is unchanged: for a change to be missed, two 64-bit values that
+ * have nothing to do with each other must be equal. Rows behind the baseline's last row id are a
+ * group of their own: if nothing else differs they were appended.
+ *
+ * Content is stable within the snapshot, row ids are not: another connection's checkpoint may
+ * renumber them between two of our statements. So what is fetched must have the counts and
+ * fingerprints that the scan gave, else it is scanned and compared again; the baseline is then some
+ * state in between, whose difference has been reported, which does no harm. A load has no scan to
+ * compare with: it looks whether the last row id and the number of rows are the same before and
+ * after. (Renumbering closes gaps. A row that moves does so because rows before it went, and then
+ * every row behind it moves as well, the last one too.) */
+#include "duckdb/detect.h"
+
+#include <stdlib.h>
+
+#include "duckdb/fingerprint.h"
+#include "duckdb/query.h"
+#include "view/names.h"
+
+enum { DETECT_MAX_ATTEMPTS = 16 };
+
+typedef struct ScannedGroup {
+    uint64_t id;
+    GroupSum sum;
+} ScannedGroup;
+
+/* What a scan found. */
+typedef struct Scan {
+    ScannedGroup *groups; /* up to the baseline's last row id; rising ids; owned */
+    size_t count;
+    size_t capacity;
+    GroupSum appended;     /* behind it */
+    int64_t last_appended; /* row id */
+} Scan;
+
+static Status moved_too_often(const DetectJob *job, Error *err)
+{
+    char text[256];
+    return weir_error_set(err, WEIR_ERR_HOST,
+                          "the rows of %s were renumbered again and again while they were read",
+                          weir_name_text(job->name, text, sizeof text));
+}
+
+/* --- the scan --------------------------------------------------------------------------------- */
+
+static Status write_scan(const DetectJob *job, Buf *sql, Error *err)
+{
+    weir_buf_printf(sql, "SELECT CASE WHEN rowid <= %lld THEN rowid // %u ELSE -1 END, count(*), ",
+                    (long long)weir_baseline_last_row_id(job->baseline), job->baseline->group_rows);
+    weir_buf_puts(sql, "bit_xor(");
+    weir_fingerprint_put_sql(sql, &job->baseline->schema);
+    weir_buf_puts(sql, "), max(rowid) FROM ");
+    weir_name_put_sql(sql, job->name);
+    weir_buf_puts(sql, " GROUP BY 1");
+    return weir_buf_status(sql, err);
+}
+
+static Status add_group(const DetectJob *job, Scan *scan, const ScannedGroup *group, Error *err)
+{
+    if (scan->count == scan->capacity) {
+        const size_t capacity = WEIR_MAX(2 * scan->capacity, (size_t)64);
+        ScannedGroup *groups =
+            weir_mem_realloc(job->host->mem, scan->groups, capacity * sizeof *groups, err);
+        if (groups == NULL) {
+            return err->code;
+        }
+        scan->groups = groups;
+        scan->capacity = capacity;
+    }
+    scan->groups[scan->count++] = *group;
+    return WEIR_OK;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const ScannedGroup *const x = a;
+    const ScannedGroup *const y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static Status read_scan(const DetectJob *job, duckdb_result *result, Scan *scan, Error *err)
+{
+    Status status = WEIR_OK;
+    Rows rows = weir_rows(result);
+    while (status == WEIR_OK && weir_rows_next(&rows)) {
+        const int64_t id = weir_rows_i64(&rows, 0);
+        const GroupSum sum = {
+            .row_count = (uint64_t)weir_rows_i64(&rows, 1),
+            .fingerprint = weir_rows_u64(&rows, 2),
+        };
+        if (id < 0) {
+            scan->appended = sum;
+            scan->last_appended = weir_rows_i64(&rows, 3);
+        } else {
+            const ScannedGroup group = {.id = (uint64_t)id, .sum = sum};
+            status = add_group(job, scan, &group, err);
+        }
+    }
+    weir_rows_deinit(&rows);
+    if (scan->count > 1) {
+        qsort(scan->groups, scan->count, sizeof *scan->groups, compare_groups);
+    }
+    return status;
+}
+
+static Status run_scan(const DetectJob *job, Scan *scan, Error *err)
+{
+    Buf sql;
+    weir_buf_init(&sql, job->host->mem, SIZE_MAX);
+    Status status = write_scan(job, &sql, err);
+    if (status == WEIR_OK) {
+        duckdb_result result = {0};
+        status = weir_query(job->host->scan, sql.data, WEIR_ERR_HOST, &result, err);
+        if (status == WEIR_OK) {
+            status = read_scan(job, &result, scan, err);
+            duckdb_destroy_result(&result);
+        }
+    }
+    weir_buf_deinit(&sql);
+    return status;
+}
+
+/* Keeps only the groups that differ from the baseline; a group that is gone has no rows. */
+static Status keep_differing(const DetectJob *job, Scan *scan, Error *err)
+{
+    const ScannedGroup *scanned = scan->groups;
+    const ScannedGroup *const scanned_end = scan->count == 0 ? scanned : scanned + scan->count;
+    const BaselineGroup *known = job->baseline->groups;
+    const BaselineGroup *const known_end =
+        job->baseline->group_count == 0 ? known : known + job->baseline->group_count;
+    Scan kept = {.appended = scan->appended, .last_appended = scan->last_appended};
+    Status status = WEIR_OK;
+    while (status == WEIR_OK && (scanned < scanned_end || known < known_end)) {
+        const bool is_scanned =
+            scanned < scanned_end && (known == known_end || scanned->id <= known->id);
+        const bool is_known =
+            known < known_end && (scanned == scanned_end || known->id <= scanned->id);
+        ScannedGroup group = {0};
+        GroupSum old = {0};
+        if (is_known) {
+            group.id = known->id;
+            old = known->sum;
+            known++;
+        }
+        if (is_scanned) {
+            group = *scanned;
+            scanned++;
+        }
+        if (group.sum.row_count != old.row_count || group.sum.fingerprint != old.fingerprint) {
+            status = add_group(job, &kept, &group, err);
+        }
+    }
+    weir_mem_free(job->host->mem, scan->groups);
+    *scan = kept;
+    return status;
+}
+
+/* --- fetching --------------------------------------------------------------------------------- */
+
+/* Fetches the differing groups in runs of neighbours. */
+static Status fetch_differing(const DetectJob *job, Fetcher *fetcher, const Scan *scan,
+                              int64_t last_row, bool *is_consistent, Error *err)
+{
+    GroupSum sums[FETCH_MAX_GROUPS];
+    const uint32_t group_rows = job->baseline->group_rows;
+    size_t done = 0;
+    while (done < scan->count) {
+        const ScannedGroup *const first = &scan->groups[done];
+        const size_t limit = WEIR_MIN(weir_fetcher_group_count(fetcher), scan->count - done);
+        size_t count = 1;
+        while (count < limit && first[count].id == first->id + count) {
+            count++;
+        }
+        const int64_t end = (int64_t)((first->id + count) * group_rows);
+        const FetchRange range = {
+            .first_group = first->id,
+            .group_count = count,
+            .first_row = (int64_t)(first->id * group_rows),
+            .last_row = WEIR_MIN(end - 1, last_row),
+            .is_compared = true,
+        };
+        WEIR_TRY(weir_fetcher_run(fetcher, &range, sums, err));
+        for (size_t i = 0; i < count; i++) {
+            *is_consistent &= sums[i].row_count == first[i].sum.row_count &&
+                              sums[i].fingerprint == first[i].sum.fingerprint;
+        }
+        done += count;
+    }
+    job->report->groups_diffed += scan->count;
+    return WEIR_OK;
+}
+
+/* Fetches (after, last], all new to the baseline. */
+static Status fetch_new(const DetectJob *job, Fetcher *fetcher, int64_t after, int64_t last,
+                        GroupSum *total, Error *err)
+{
+    GroupSum sums[FETCH_MAX_GROUPS];
+    const uint32_t group_rows = job->baseline->group_rows;
+    int64_t next = after + 1;
+    while (next <= last) {
+        const uint64_t first_group = (uint64_t)next / group_rows;
+        const uint64_t last_group = (uint64_t)last / group_rows;
+        const size_t count = (size_t)WEIR_MIN((uint64_t)weir_fetcher_group_count(fetcher),
+                                              last_group - first_group + 1);
+        const int64_t end = (int64_t)((first_group + count) * group_rows);
+        const FetchRange range = {
+            .first_group = first_group,
+            .group_count = count,
+            .first_row = next,
+            .last_row = WEIR_MIN(end - 1, last),
+        };
+        WEIR_TRY(weir_fetcher_run(fetcher, &range, sums, err));
+        for (size_t i = 0; i < count; i++) {
+            total->row_count += sums[i].row_count;
+            total->fingerprint ^= sums[i].fingerprint;
+        }
+        next = end;
+    }
+    return WEIR_OK;
+}
+
+/* One round: *is_done if the baseline is then known to be the snapshot. */
+static Status sync_once(const DetectJob *job, bool *is_done, Error *err)
+{
+    Scan scan = {0};
+    Fetcher *fetcher = NULL;
+    Status status = WEIR_OK;
+    const int64_t last_row = weir_baseline_last_row_id(job->baseline);
+    WEIR_CHECK(weir_duck_host_check(job->host, err));
+    WEIR_CHECK(run_scan(job, &scan, err));
+    WEIR_CHECK(keep_differing(job, &scan, err));
+    *is_done = true;
+    if (scan.count == 0 && scan.appended.row_count == 0) {
+        goto done;
+    }
+    const SyncMethod method = scan.count > 0 ? SYNC_DIFFED : SYNC_APPENDED;
+    job->report->method = WEIR_MAX(job->report->method, method);
+    WEIR_CHECK(weir_fetcher_new(job, &fetcher, err));
+    WEIR_CHECK(fetch_differing(job, fetcher, &scan, last_row, is_done, err));
+    if (scan.appended.row_count > 0) {
+        GroupSum total = {0};
+        WEIR_CHECK(fetch_new(job, fetcher, last_row, scan.last_appended, &total, err));
+        *is_done &= total.row_count == scan.appended.row_count &&
+                    total.fingerprint == scan.appended.fingerprint;
+    }
+done:
+    weir_fetcher_free(fetcher);
+    weir_mem_free(job->host->mem, scan.groups);
+    return status;
+}
+
+Status weir_detect_sync(const DetectJob *job, Error *err)
+{
+    for (size_t i = 0; i < DETECT_MAX_ATTEMPTS; i++) {
+        bool is_done = false;
+        WEIR_TRY(sync_once(job, &is_done, err));
+        if (is_done) {
+            return WEIR_OK;
+        }
+    }
+    return moved_too_often(job, err);
+}
+
+/* --- loading ---------------------------------------------------------------------------------- */
+
+typedef struct TableExtent {
+    int64_t row_count;
+    int64_t last_row; /* -1 = no rows */
+} TableExtent;
+
+static Status query_extent(const DetectJob *job, TableExtent *out, Error *err)
+{
+    Buf sql;
+    weir_buf_init(&sql, job->host->mem, SIZE_MAX);
+    weir_buf_puts(&sql, "SELECT count(*), coalesce(max(rowid), -1) FROM ");
+    weir_name_put_sql(&sql, job->name);
+    Status status = weir_buf_status(&sql, err);
+    if (status == WEIR_OK) {
+        duckdb_result result = {0};
+        status = weir_query(job->host->scan, sql.data, WEIR_ERR_HOST, &result, err);
+        if (status == WEIR_OK) {
+            Rows rows = weir_rows(&result);
+            const bool has_row = weir_rows_next(&rows);
+            *out = (TableExtent){.row_count = has_row ? weir_rows_i64(&rows, 0) : 0,
+                                 .last_row = has_row ? weir_rows_i64(&rows, 1) : -1};
+            weir_rows_deinit(&rows);
+            duckdb_destroy_result(&result);
+        }
+    }
+    weir_buf_deinit(&sql);
+    return status;
+}
+
+Status weir_detect_load(const DetectJob *job, Error *err)
+{
+    WEIR_ASSERT(job->baseline->row_count == 0);
+    TableExtent before = {0};
+    TableExtent after = {0};
+    GroupSum total = {0};
+    Fetcher *fetcher = NULL;
+    WEIR_TRY(query_extent(job, &before, err));
+    WEIR_TRY(weir_fetcher_new(job, &fetcher, err));
+    const Status status = fetch_new(job, fetcher, -1, before.last_row, &total, err);
+    weir_fetcher_free(fetcher);
+    WEIR_TRY(status);
+    WEIR_TRY(query_extent(job, &after, err));
+    const bool has_moved =
+        before.last_row != after.last_row || (uint64_t)before.row_count != total.row_count;
+    return has_moved ? weir_detect_sync(job, err) : WEIR_OK;
+}

@@ -1,0 +1,88 @@
+/* host_priv.h: what the files of the host share. */
+#ifndef WEIR_DUCKDB_HOST_PRIV_H
+#define WEIR_DUCKDB_HOST_PRIV_H
+
+#include "base/lock.h"
+#include "duckdb/host.h"
+#include "trace/page_pool.h"
+
+/* A connection with settings, kept until end. */
+typedef struct Session {
+    struct Session *next;
+    ViewSettings settings; /* in the host's arena */
+    bool is_planning;      /* with the optimizer off */
+    duckdb_connection connection;
+} Session;
+
+/* The stability of a scalar function, in a list of all of them. */
+typedef struct StabilityEntry {
+    struct StabilityEntry *next;
+    const char *name;
+    FunctionStability value;
+} StabilityEntry;
+
+struct DuckHost {
+    Mem *mem;               /* borrowed */
+    Connector *connector;   /* one reference */
+    PagePool *pool;         /* owned: the baselines' pages */
+    Arena arena;            /* from begin to end */
+    bool is_open;           /* between begin and end */
+    uint64_t epoch;         /* counts the begins */
+    duckdb_connection scan; /* its transaction is the snapshot; NULL outside begin .. end */
+    Session *sessions;
+    StabilityEntry *stabilities; /* in the arena; NULL = not loaded */
+    HostProgram *programs;       /* those with a prepared statement */
+    Lock lock; /* protects is_interrupted, and scan and sessions against interrupt */
+    bool is_interrupted;
+    uint32_t group_rows; /* of a baseline group; smaller in tests */
+};
+
+/* WEIR_ERR_INTERRUPTED if interrupt was called since begin. */
+Status weir_duck_host_check(DuckHost *host, Error *err) WEIR_MUST_CHECK;
+
+/* The session with these settings, opened at first use. */
+Status weir_duck_host_session(DuckHost *host, const ViewSettings *settings, bool is_planning,
+                              duckdb_connection *out, Error *err) WEIR_MUST_CHECK;
+
+/* NULL = the defaults. */
+Status weir_duck_settings_copy(Arena *arena, const ViewSettings *settings, ViewSettings *out,
+                               Error *err) WEIR_MUST_CHECK;
+
+/* ---- host_plan.c, host_names.c: functions of the vtable -------------------------------------- */
+
+Status weir_duck_host_plan(void *context, const ViewSettings *settings, const char *sql,
+                           Arena *arena, HostPlan *out, Error *err) WEIR_MUST_CHECK;
+Status weir_duck_host_stability(void *context, const char *function, FunctionStability *out,
+                                Error *err) WEIR_MUST_CHECK;
+Status weir_duck_host_resolve_name(void *context, const ViewSettings *settings, const char *name,
+                                   Arena *arena, TableName *out, Error *err) WEIR_MUST_CHECK;
+Status weir_duck_host_name_exists(void *context, const TableName *name, bool *out, Error *err)
+    WEIR_MUST_CHECK;
+
+/* ---- host_table.c ---------------------------------------------------------------------------- */
+
+Status weir_duck_host_table_schema(void *context, const TableName *name, Arena *arena, Schema *out,
+                                   Error *err) WEIR_MUST_CHECK;
+Status weir_duck_host_table_open(void *context, const TableName *name, HostTable **out, Error *err)
+    WEIR_MUST_CHECK;
+void weir_duck_host_table_close(void *context, HostTable *table);
+Status weir_duck_host_table_follow(void *context, HostTable *table, const char *const *columns,
+                                   const LogicalType *const *types, size_t count, Error *err)
+    WEIR_MUST_CHECK;
+Status weir_duck_host_table_sync(void *context, HostTable *table, HostVisit visit, void *user,
+                                 SyncReport *report, Error *err) WEIR_MUST_CHECK;
+Status weir_duck_host_table_scan(void *context, HostTable *table, HostVisit visit, void *user,
+                                 Error *err) WEIR_MUST_CHECK;
+uint64_t weir_duck_host_table_row_count(const HostTable *table);
+size_t weir_duck_host_table_bytes(const HostTable *table);
+
+/* ---- eval.c ----------------------------------------------------------------------------------- */
+
+Status weir_duck_host_expr_open(void *context, const ViewSettings *settings, ExprHost *out,
+                                Error *err) WEIR_MUST_CHECK;
+void weir_duck_host_expr_close(void *context, ExprHost *expr);
+
+/* Destroys the prepared statements of all programs: each would keep the database alive. */
+void weir_duck_host_forget_statements(DuckHost *host);
+
+#endif

@@ -1,0 +1,245 @@
+/* table_facts.c: asking the planner and the catalog about a table. */
+#include "duckdb/table_facts.h"
+
+#include <stdio.h>
+
+#include "duckdb/query.h"
+#include "duckdb/type_map.h"
+#include "view/names.h"
+
+enum { NAME_TEXT_BYTES = 256 };
+
+/* Where an expression stands in its text is not a fact. */
+static const char FACTS_SQL[] =
+    "SELECT p->>'$.error_message', p->>'$.plans[0].children[0].name', "
+    "p->>'$.plans[0].children[0].column_indexes[0].index', "
+    "regexp_replace(p->>'$.plans[0].expressions', '\"query_location\":[0-9]+', '', 'g') "
+    "FROM (SELECT json_serialize_plan($1::VARCHAR) AS p)";
+
+static const char ROW_ID_COLUMN[] = "18446744073709551615";
+
+typedef struct FactsRow {
+    const char *failure; /* "" = none */
+    const char *scan;
+    const char *row_id;
+    const char *facts;
+} FactsRow;
+
+static Status write_select(Buf *buf, const TableName *name, const Schema *columns, Error *err)
+{
+    weir_buf_puts(buf, "SELECT rowid");
+    for (size_t c = 0; c < columns->count; c++) {
+        weir_buf_puts(buf, ", ");
+        weir_buf_put_sql_name(buf, columns->names[c]);
+    }
+    weir_buf_puts(buf, " FROM ");
+    weir_name_put_sql(buf, name);
+    return weir_buf_status(buf, err);
+}
+
+static Status read_facts(duckdb_result *result, Arena *arena, FactsRow *out, Error *err)
+{
+    Rows rows = weir_rows(result);
+    Status status = WEIR_OK;
+    const char **const texts[] = {&out->failure, &out->scan, &out->row_id, &out->facts};
+    if (!weir_rows_next(&rows)) {
+        status = weir_error_set(err, WEIR_ERR_HOST, "DuckDB gave no plan of a table");
+    }
+    for (size_t i = 0; status == WEIR_OK && i < WEIR_ARRAY_COUNT(texts); i++) {
+        *texts[i] = weir_rows_text(&rows, i, arena, err);
+        status = *texts[i] == NULL ? err->code : WEIR_OK;
+    }
+    weir_rows_deinit(&rows);
+    return status;
+}
+
+static Status query_facts(DuckHost *host, const TableName *name, const Schema *columns,
+                          Arena *arena, FactsRow *out, Error *err)
+{
+    Buf sql;
+    weir_buf_init(&sql, host->mem, SIZE_MAX);
+    Status status = write_select(&sql, name, columns, err);
+    if (status == WEIR_OK) {
+        const char *const text = sql.data;
+        duckdb_result result = {0};
+        status = weir_query_bound(host->scan, FACTS_SQL, &text, 1, WEIR_ERR_HOST, &result, err);
+        if (status == WEIR_OK) {
+            status = read_facts(&result, arena, out, err);
+            duckdb_destroy_result(&result);
+        }
+    }
+    weir_buf_deinit(&sql);
+    return status;
+}
+
+Status weir_table_facts(DuckHost *host, const TableName *name, const Schema *columns, Status code,
+                        Arena *arena, const char **facts, Error *err)
+{
+    char text[NAME_TEXT_BYTES];
+    FactsRow row = {0};
+    WEIR_TRY(query_facts(host, name, columns, arena, &row, err));
+    if (row.failure[0] != '\0') {
+        return weir_query_error(err, code, row.failure);
+    }
+    if (strcmp(row.scan, "seq_scan") != 0) {
+        return weir_error_set(err, code, "%s is not a table of DuckDB's own",
+                              weir_name_text(name, text, sizeof text));
+    }
+    if (strcmp(row.row_id, ROW_ID_COLUMN) != 0) {
+        return weir_error_set(err, code, "%s has a column named rowid, which hides the row ids",
+                              weir_name_text(name, text, sizeof text));
+    }
+    *facts = row.facts;
+    return WEIR_OK;
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+static Status read_columns(duckdb_result *result, Arena *arena, Schema *out, Error *err)
+{
+    const size_t limit = duckdb_column_count(result);
+    const LogicalType **types = weir_arena_calloc(arena, limit, sizeof(const LogicalType *), err);
+    const char **names = types == NULL ? NULL : weir_arena_calloc(arena, limit, sizeof *names, err);
+    if (names == NULL) {
+        return err->code;
+    }
+    *out = (Schema){.types = types, .names = names};
+    for (size_t i = 0; i < limit; i++) {
+        duckdb_logical_type theirs = duckdb_column_logical_type(result, i);
+        const LogicalType *const type = weir_type_from_duckdb(arena, theirs, err);
+        duckdb_destroy_logical_type(&theirs);
+        if (type == NULL && err->code == WEIR_ERR_TYPE) {
+            continue; /* cannot be followed, but the others can */
+        }
+        names[out->count] =
+            type == NULL ? NULL : weir_arena_strdup(arena, duckdb_column_name(result, i), err);
+        if (names[out->count] == NULL) {
+            return err->code;
+        }
+        types[out->count++] = type;
+    }
+    return WEIR_OK;
+}
+
+static Status query_columns(DuckHost *host, const TableName *name, Arena *arena, Schema *out,
+                            Error *err)
+{
+    Buf sql;
+    weir_buf_init(&sql, host->mem, SIZE_MAX);
+    weir_buf_puts(&sql, "SELECT * FROM ");
+    weir_name_put_sql(&sql, name);
+    weir_buf_puts(&sql, " LIMIT 0");
+    Status status = weir_buf_status(&sql, err);
+    if (status == WEIR_OK) {
+        duckdb_result result = {0};
+        status = weir_query(host->scan, sql.data, WEIR_ERR_HOST, &result, err);
+        if (status == WEIR_OK) {
+            status = read_columns(&result, arena, out, err);
+            duckdb_destroy_result(&result);
+        }
+    }
+    weir_buf_deinit(&sql);
+    return status;
+}
+
+Status weir_table_columns(DuckHost *host, const TableName *name, Status code, Arena *arena,
+                          Schema *out, Error *err)
+{
+    const char *facts = NULL;
+    const Schema none = {0};
+    WEIR_TRY(weir_table_facts(host, name, &none, code, arena, &facts, err));
+    return query_columns(host, name, arena, out, err);
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+Status weir_table_oid(DuckHost *host, const TableName *name, int64_t *oid, Error *err)
+{
+    static const char SQL[] =
+        "SELECT table_oid FROM duckdb_tables() WHERE lower(database_name) = lower($1) "
+        "AND lower(schema_name) = lower($2) AND lower(table_name) = lower($3)";
+    const char *const bound[] = {name->catalog, name->schema, name->name};
+    duckdb_result result = {0};
+    WEIR_TRY(weir_query_bound(host->scan, SQL, bound, 3, WEIR_ERR_HOST, &result, err));
+    Rows rows = weir_rows(&result);
+    *oid = weir_rows_next(&rows) ? weir_rows_i64(&rows, 0) : -1;
+    weir_rows_deinit(&rows);
+    duckdb_destroy_result(&result);
+    return WEIR_OK;
+}
+
+/* The name of the table with this number in the same database, as far as it fits; "" if there is
+ * none. */
+static Status find_renamed(DuckHost *host, const TableName *name, int64_t oid, char *out,
+                           size_t size, Error *err)
+{
+    static const char SQL[] = "SELECT schema_name || '.' || table_name FROM duckdb_tables() "
+                              "WHERE lower(database_name) = lower($1) AND table_oid = $2::BIGINT";
+    char number[32];
+    (void)snprintf(number, sizeof number, "%lld", (long long)oid);
+    const char *const bound[] = {name->catalog, number};
+    duckdb_result result = {0};
+    WEIR_TRY(weir_query_bound(host->scan, SQL, bound, 2, WEIR_ERR_HOST, &result, err));
+    Rows rows = weir_rows(&result);
+    const char *found = weir_rows_next(&rows) ? weir_rows_text(&rows, 0, &host->arena, err) : "";
+    if (found != NULL) {
+        (void)snprintf(out, size, "%s", found);
+    }
+    weir_rows_deinit(&rows);
+    duckdb_destroy_result(&result);
+    return found == NULL ? err->code : WEIR_OK;
+}
+
+static const LogicalType *find_column(const Schema *schema, const char *name)
+{
+    for (size_t c = 0; c < schema->count; c++) {
+        if (weir_name_part_equal(schema->names[c], name)) {
+            return schema->types[c];
+        }
+    }
+    return NULL;
+}
+
+static Status explain_columns(const char *table, const Schema *now, const Schema *followed,
+                              Error *err)
+{
+    for (size_t c = 0; c < followed->count; c++) {
+        const LogicalType *const type = find_column(now, followed->names[c]);
+        if (type == NULL) {
+            return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
+                                  "column %s of table %s was dropped or renamed",
+                                  followed->names[c], table);
+        }
+        if (!weir_type_equal(type, followed->types[c])) {
+            return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
+                                  "column %s of table %s was altered from %s to %s",
+                                  followed->names[c], table, weir_type_name(followed->types[c]->id),
+                                  weir_type_name(type->id));
+        }
+    }
+    return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
+                          "a column of table %s was altered (collation or generated expression)",
+                          table);
+}
+
+Status weir_table_explain_change(DuckHost *host, const TableName *name, int64_t oid,
+                                 const Schema *followed, Error *err)
+{
+    char text[NAME_TEXT_BYTES];
+    const char *const table = weir_name_text(name, text, sizeof text);
+    int64_t oid_now = -1;
+    Schema now = {0};
+    WEIR_TRY(weir_table_oid(host, name, &oid_now, err));
+    if (oid_now < 0) {
+        char renamed[NAME_TEXT_BYTES] = {0};
+        WEIR_TRY(find_renamed(host, name, oid, renamed, sizeof renamed, err));
+        if (renamed[0] != '\0') {
+            return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED, "table %s was renamed to %s", table,
+                                  renamed);
+        }
+        return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
+                              "table %s was dropped or renamed, or its database detached", table);
+    }
+    WEIR_TRY(weir_table_columns(host, name, WEIR_ERR_SOURCE_CHANGED, &host->arena, &now, err));
+    return explain_columns(table, &now, followed, err);
+}
