@@ -27,6 +27,7 @@ typedef struct Feed {
     size_t bytes;
     size_t limit_bytes;
     uint64_t floor;     /* changes after this generation are complete */
+    bool has_forgotten; /* older entries left; otherwise floor is where the view began */
     uint64_t row_total; /* changes ever recorded */
     FeedEntry *open;    /* being written; NULL outside begin .. commit */
 } Feed;
