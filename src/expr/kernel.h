@@ -150,6 +150,32 @@ KERNEL(is_infinite);
 KERNEL(is_finite);
 KERNEL(greatest);
 KERNEL(least);
+/* strings */
+KERNEL(join);
+KERNEL(concat);
+KERNEL(concat_ws);
+KERNEL(repeat);
+KERNEL(replace);
+KERNEL(substring);
+KERNEL(left);
+KERNEL(right);
+KERNEL(trim);
+KERNEL(trim_left);
+KERNEL(trim_right);
+KERNEL(lower);
+KERNEL(upper);
+KERNEL(reverse);
+KERNEL(pad_left);
+KERNEL(pad_right);
+KERNEL(length);
+KERNEL(length_bytes);
+KERNEL(length_bits);
+KERNEL(contains);
+KERNEL(prefix);
+KERNEL(suffix);
+KERNEL(position);
+KERNEL(like);
+KERNEL(not_like);
 /* casts */
 KERNEL(cast_number);
 KERNEL(cast_decimal);
@@ -180,6 +206,7 @@ bool weir_accepts_decimal_sum(const Expr *call);
 bool weir_accepts_decimal_product(const Expr *call);
 bool weir_accepts_decimal_rounding(const Expr *call);
 bool weir_accepts_decimal_round_to(const Expr *call);
+bool weir_accepts_substring_total(const Expr *call);
 bool weir_accepts_greatest(const Expr *call);
 
 #endif

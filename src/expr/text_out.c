@@ -5,7 +5,7 @@ enum { PIECE_BYTES = 8192 };
 
 char *weir_text_reserve(TextOut *out, size_t size, Error *err)
 {
-    if (size <= out->left) {
+    if (size <= out->left && out->next != NULL) {
         return out->next;
     }
     const size_t piece = WEIR_MAX(size, (size_t)PIECE_BYTES);

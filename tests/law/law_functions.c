@@ -166,6 +166,9 @@ static void set_hints(Case *c)
     }
     c->is_retyped = IS_ANY_OF(name, "round") && c->arg_count == 2;
     c->constants = c->is_retyped ? 2 : 0;
+    if (IS_ANY_OF(name, "substring", "substr") && (c->def->flags & FUNCTION_CAN_FAIL) == 0) {
+        c->constants = 6;
+    }
 }
 
 /* Asks DuckDB for the result type; runs the case if our registry has it. */
@@ -185,7 +188,7 @@ static void try_function(Law *law, Case *c)
         return;
     }
     c->node.type = type;
-    if (weir_function_find(build(law, c, 0)) == c->def) {
+    if (weir_function_find(build(law, c, c->constants)) == c->def) {
         run_case(law, c);
     }
 }
