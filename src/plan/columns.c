@@ -177,9 +177,11 @@ static Status split_join(Ir *ir, const IrNode *node, const IrNode **out, Error *
     return *out == NULL ? err->code : WEIR_OK;
 }
 
-static Status split_node(Ir *ir, void *context, const IrNode *node, const IrNode **out, Error *err)
+static Status split_node(Ir *ir, void *context, const IrNode *old, const IrNode *node,
+                         const IrNode **out, Error *err)
 {
     WEIR_UNUSED(context);
+    WEIR_UNUSED(old);
     *out = node;
     if (node->kind == IR_AGGREGATE && !is_plain_aggregate(weir_ir_as_aggregate(node))) {
         return split_aggregate(ir, node, out, err);

@@ -213,10 +213,10 @@ size_t weir_ir_join_source(const IrJoin *join, size_t i);
 
 /* --- ir_rewrite.c --- */
 
-/* Gives the node to stand for `node`, whose children have been rewritten; may be `node` itself. It
- * must have the same columns. */
-typedef Status (*IrRewrite)(Ir *ir, void *context, const IrNode *node, const IrNode **out,
-                            Error *err);
+/* Gives the node to stand for `node`, which is `old` over its rewritten children; may be `node`
+ * itself. It must have the same columns. */
+typedef Status (*IrRewrite)(Ir *ir, void *context, const IrNode *old, const IrNode *node,
+                            const IrNode **out, Error *err);
 
 /* Rewrites the graph bottom-up, each node once: what was shared stays shared. */
 Status weir_ir_rewrite(Ir *ir, const IrNode *root, IrRewrite rewrite, void *context,
@@ -224,7 +224,7 @@ Status weir_ir_rewrite(Ir *ir, const IrNode *root, IrRewrite rewrite, void *cont
 
 /* counts[id] = edges from parents that lead to the node; the root has one from outside. The array has
  * ir->node_count entries, in the arena. */
-Status weir_ir_count_parents(const Ir *ir, const IrNode *root, const size_t **counts, Error *err)
+Status weir_ir_count_parents(const Ir *ir, const IrNode *root, size_t **counts, Error *err)
     WEIR_MUST_CHECK;
 
 /* --- ir_text.c --- */
@@ -239,7 +239,7 @@ Status weir_ir_name_columns(const Ir *ir, const IrNode *root, IrNames *names, Er
 typedef struct IrText {
     const IrNode *root;
     IrNames names;
-    const size_t *counts;
+    size_t *counts;
 } IrText;
 void weir_ir_put_text(const IrText *text, Buf *out);
 

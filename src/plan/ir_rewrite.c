@@ -39,7 +39,7 @@ static Status rewrite_node(Rewriting *r, const IrNode *node, const IrNode **out,
     if (r->done[node->id] == NULL) {
         const IrNode *copy = NULL;
         WEIR_TRY(rewrite_children(r, node, &copy, err));
-        WEIR_TRY(r->rewrite(r->ir, r->context, copy, &r->done[node->id], err));
+        WEIR_TRY(r->rewrite(r->ir, r->context, node, copy, &r->done[node->id], err));
     }
     *out = r->done[node->id];
     return WEIR_OK;
@@ -67,7 +67,7 @@ static void count_edges(const IrNode *node, size_t *counts)
     }
 }
 
-Status weir_ir_count_parents(const Ir *ir, const IrNode *root, const size_t **counts, Error *err)
+Status weir_ir_count_parents(const Ir *ir, const IrNode *root, size_t **counts, Error *err)
 {
     size_t *numbers = weir_arena_calloc(ir->arena, ir->node_count, sizeof *numbers, err);
     if (numbers == NULL) {

@@ -108,6 +108,9 @@ static Status report_failure(const Json *json, Error *err)
 {
     const char *type = weir_json_find_text(json, "error_type");
     const char *message = weir_json_find_text(json, "error_message");
+    if (message[0] == '\0') {
+        message = "DuckDB does not plan the definition";
+    }
     if (strcmp(type, "catalog") == 0) {
         const bool is_table = strcmp(weir_json_find_text(json, "type"), "Table") == 0;
         return weir_error_set(err, is_table ? WEIR_ERR_UNKNOWN_TABLE : WEIR_ERR_PLAN, "%s",

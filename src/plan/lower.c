@@ -15,7 +15,7 @@ typedef struct Lowerer {
     Ir *ir;
     Arena *arena;
     PlanProgram *program;
-    const size_t *parent_counts;
+    size_t *parent_counts;
     const size_t *source_of;       /* table -> source */
     size_t *const *source_columns; /* table -> (column -> column of the source) */
     Lowered *done;                 /* by node id */

@@ -4,6 +4,8 @@
 #include "plan/json_priv.h"
 #include "plan/plan_priv.h"
 
+enum { ARENA_BLOCK_BYTES = 16 * 1024 };
+
 static Status read_plan(Plan *plan, const PlanEnv *env, const char *json, size_t json_size,
                         Error *err)
 {
@@ -28,14 +30,10 @@ static Status complete_plan(Plan *plan, const PlanEnv *env, Error *err)
 {
     Ir *ir = &plan->ir;
     WEIR_TRY(weir_ir_check(ir, plan->root, "reading", err));
-    if (!env->rules_off) {
-        WEIR_TRY(weir_plan_apply_rules(ir, plan->root, &plan->root, err));
-    }
+    WEIR_TRY(weir_plan_apply_rules(ir, PLAN_PHASE_EARLY, env, &plan->root, err));
     WEIR_TRY(weir_plan_split_columns(ir, plan->root, &plan->root, err));
-    if (!env->rules_off) {
-        WEIR_TRY(weir_plan_apply_late_rules(ir, plan->root, &plan->root, err));
-    }
     WEIR_TRY(weir_ir_check(ir, plan->root, "splitting", err));
+    WEIR_TRY(weir_plan_apply_rules(ir, PLAN_PHASE_LATE, env, &plan->root, err));
     WEIR_TRY(weir_plan_find_rounded(ir, plan->root, &plan->is_rounded, err));
     plan->text.root = plan->root;
     WEIR_TRY(weir_ir_name_columns(ir, plan->root, &plan->text.names, err));
@@ -52,7 +50,9 @@ Status weir_plan_new(const PlanEnv *env, const char *json, size_t json_size, Pla
         return err->code;
     }
     plan->mem = env->mem;
-    weir_arena_init(&plan->arena, env->mem, 16 * 1024);
+    weir_arena_init(&plan->arena, env->mem,
+                    env->arena_block_bytes == 0 ? (size_t)ARENA_BLOCK_BYTES
+                                                : env->arena_block_bytes);
     plan->ir.arena = &plan->arena;
     Status status = read_plan(plan, env, json, json_size, err);
     if (status == WEIR_OK) {

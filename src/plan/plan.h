@@ -33,7 +33,9 @@ typedef struct PlanEnv {
     /* Looks up a scalar function's stability in the database; may be NULL. */
     Status (*stability)(void *context, const char *function, FunctionStability *out, Error *err);
     void *context;
-    bool rules_off; /* only the translation, for law tests */
+    bool rules_off;           /* only the translation, for law tests */
+    uint32_t rules_without;   /* bit i: without rule i of rules.def, for law tests */
+    size_t arena_block_bytes; /* 0 = the usual; small for fault tests */
 } PlanEnv;
 
 typedef struct Plan Plan;

@@ -55,11 +55,11 @@ struct Plan {
 Status weir_plan_split_columns(Ir *ir, const IrNode *root, const IrNode **out, Error *err)
     WEIR_MUST_CHECK;
 
-/* rules.c: makes the plan cheaper; the late rules run after the operands were split off. */
-Status weir_plan_apply_rules(Ir *ir, const IrNode *root, const IrNode **out, Error *err)
-    WEIR_MUST_CHECK;
-Status weir_plan_apply_late_rules(Ir *ir, const IrNode *root, const IrNode **out, Error *err)
-    WEIR_MUST_CHECK;
+typedef enum PlanPhase { PLAN_PHASE_EARLY, PLAN_PHASE_LATE } PlanPhase;
+
+/* rules.c: makes the plan cheaper. */
+Status weir_plan_apply_rules(Ir *ir, PlanPhase phase, const PlanEnv *env, const IrNode **root,
+                             Error *err) WEIR_MUST_CHECK;
 
 /* rounded.c: is_rounded of plan.h, for all columns. */
 Status weir_plan_find_rounded(const Ir *ir, const IrNode *root, const bool **out, Error *err)

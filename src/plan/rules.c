@@ -1,18 +1,32 @@
-/* rules.c: the rules in the order in which they are applied. */
-#include "plan/plan_priv.h"
+/* rules.c: applies the rules of rules.def, and checks the graph after each. */
+#include "plan/rule_priv.h"
 
-Status weir_plan_apply_rules(Ir *ir, const IrNode *root, const IrNode **out, Error *err)
+Status weir_rule_fuse_again(Ir *ir, const IrNode *root, const IrNode **out, Error *err)
 {
-    WEIR_UNUSED(ir);
-    WEIR_UNUSED(err);
-    *out = root;
-    return WEIR_OK;
+    return weir_rule_fuse_projects(ir, root, out, err);
 }
 
-Status weir_plan_apply_late_rules(Ir *ir, const IrNode *root, const IrNode **out, Error *err)
+static const struct {
+    const char *name;
+    PlanPhase phase;
+    PlanRule apply;
+} RULES[] = {
+#define X(name, phase, summary) {#name, PLAN_PHASE_##phase, weir_rule_##name},
+#include "plan/rules.def"
+#undef X
+};
+
+_Static_assert(WEIR_ARRAY_COUNT(RULES) <= 32, "PlanEnv.rules_without has a bit for each");
+
+Status weir_plan_apply_rules(Ir *ir, PlanPhase phase, const PlanEnv *env, const IrNode **root,
+                             Error *err)
 {
-    WEIR_UNUSED(ir);
-    WEIR_UNUSED(err);
-    *out = root;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(RULES); i++) {
+        const bool is_on = !env->rules_off && (env->rules_without >> i & 1u) == 0;
+        if (is_on && RULES[i].phase == phase) {
+            WEIR_TRY(RULES[i].apply(ir, *root, root, err));
+            WEIR_TRY(weir_ir_check(ir, *root, RULES[i].name, err));
+        }
+    }
     return WEIR_OK;
 }

@@ -1,10 +1,10 @@
 /* test_read.c: plans of real DuckDBs become graphs, without rules. */
-#include "plan_fixture.h"
+#include "plan_samples.h"
 
 typedef struct World {
     Mem *mem;
-    FixtureFile *v156;
-    FixtureFile *v144;
+    Samples *v156;
+    Samples *v144;
 } World;
 
 static int set_up(void **state)
@@ -13,8 +13,8 @@ static int set_up(void **state)
     assert_non_null(world);
     world->mem = weir_mem_new(0);
     assert_non_null(world->mem);
-    world->v156 = fixture_open("1.5.6");
-    world->v144 = fixture_open("1.4.4");
+    world->v156 = samples_open("1.5.6");
+    world->v144 = samples_open("1.4.4");
     *state = world;
     return 0;
 }
@@ -22,8 +22,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     World *world = *state;
-    fixture_close(world->v156);
-    fixture_close(world->v144);
+    samples_close(world->v156);
+    samples_close(world->v144);
     weir_mem_free_allocator(world->mem);
     free(world);
     return 0;
@@ -36,14 +36,14 @@ static void expect_text(const World *world, const char *name, const char *expect
     char text[4096];
     Error err = {0};
     const Status status =
-        fixture_text(&env, fixture_find(world->v156, name)->json, text, sizeof text, &err);
+        sample_text(&env, samples_find(world->v156, name)->json, text, sizeof text, &err);
     assert_string_equal(err.message, "");
     assert_int_equal(status, WEIR_OK);
     assert_string_equal(text, expected);
     for (size_t i = 0; i < world->v144->count; i++) {
         if (strcmp(world->v144->items[i].name, name) == 0) {
-            assert_int_equal(
-                fixture_text(&env, world->v144->items[i].json, text, sizeof text, &err), WEIR_OK);
+            assert_int_equal(sample_text(&env, world->v144->items[i].json, text, sizeof text, &err),
+                             WEIR_OK);
             assert_string_equal(text, expected);
         }
     }
@@ -218,10 +218,10 @@ static void a_plan_tells_its_sources_and_what_is_rounded(void **state)
 {
     const World *world = *state;
     const PlanEnv env = {.mem = world->mem};
-    const Fixture *fixture = fixture_find(world->v156, "rounded");
+    const Sample *sample = samples_find(world->v156, "rounded");
     Plan *plan = NULL;
     Error err = {0};
-    assert_int_equal(weir_plan_new(&env, fixture->json, strlen(fixture->json), &plan, &err), 0);
+    assert_int_equal(weir_plan_new(&env, sample->json, strlen(sample->json), &plan, &err), 0);
     assert_int_equal(weir_plan_source_count(plan), 1);
     const PlanSource *source = weir_plan_source(plan, 0);
     assert_int_equal(source->kind, PLAN_SOURCE_TABLE);

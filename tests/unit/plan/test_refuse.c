@@ -1,9 +1,9 @@
 /* test_refuse.c: what cannot be maintained is refused, with the right code and the right name; what
  * can be is not. */
-#include "plan_fixture.h"
+#include "plan_samples.h"
 
 typedef struct Refusal {
-    const char *name; /* of the fixture */
+    const char *name; /* of the sample */
     Status code;
     const char *part; /* of the message */
 } Refusal;
@@ -79,27 +79,26 @@ static const Refusal *find_refusal(const char *name)
 /* Every plan of the version, with and without rules. */
 static void check_version(const char *version)
 {
-    FixtureFile *fixtures = fixture_open(version);
+    Samples *samples = samples_open(version);
     Mem *mem = weir_mem_new(0);
     assert_non_null(mem);
     size_t refused = 0;
-    for (size_t i = 0; i < 2 * fixtures->count; i++) {
-        const Fixture *fixture = &fixtures->items[i / 2];
+    for (size_t i = 0; i < 2 * samples->count; i++) {
+        const Sample *sample = &samples->items[i / 2];
         const PlanEnv env = {.mem = mem, .rules_off = i % 2 == 1};
-        const Refusal *refusal = find_refusal(fixture->name);
+        const Refusal *refusal = find_refusal(sample->name);
         Plan *plan = NULL;
         Error err = {0};
-        const Status status =
-            weir_plan_new(&env, fixture->json, strlen(fixture->json), &plan, &err);
+        const Status status = weir_plan_new(&env, sample->json, strlen(sample->json), &plan, &err);
         if (status != (refusal == NULL ? WEIR_OK : refusal->code)) {
-            fail_msg("%s: %s: %d %s", fixture->name, fixture->sql, status, err.message);
+            fail_msg("%s: %s: %d %s", sample->name, sample->sql, status, err.message);
         }
         if (refusal != NULL) {
             refused += 1;
             assert_null(plan);
             assert_int_equal(err.code, status);
             if (strstr(err.message, refusal->part) == NULL) {
-                fail_msg("%s: \"%s\" does not name %s", fixture->name, err.message, refusal->part);
+                fail_msg("%s: \"%s\" does not name %s", sample->name, err.message, refusal->part);
             }
         } else {
             assert_string_equal(err.message, "");
@@ -110,7 +109,7 @@ static void check_version(const char *version)
         assert_int_equal(refused, 2 * WEIR_ARRAY_COUNT(REFUSALS));
     }
     weir_mem_free_allocator(mem);
-    fixture_close(fixtures);
+    samples_close(samples);
 }
 
 static void plans_of_1_5_6_are_accepted_or_refused(void **state)
@@ -140,9 +139,9 @@ static Status answer_stability(void *context, const char *function, FunctionStab
 static void other_functions_are_looked_up_in_the_database(void **state)
 {
     WEIR_UNUSED(state);
-    FixtureFile *fixtures = fixture_open("1.5.6");
+    Samples *samples = samples_open("1.5.6");
     Mem *mem = weir_mem_new(0);
-    const Fixture *fixture = fixture_find(fixtures, "date_parts");
+    const Sample *sample = samples_find(samples, "date_parts");
     static const Status EXPECTED[] = {
         [STABILITY_UNKNOWN] = WEIR_ERR_HOST,
         [STABILITY_CONSISTENT] = WEIR_OK,
@@ -154,12 +153,12 @@ static void other_functions_are_looked_up_in_the_database(void **state)
         const PlanEnv env = {.mem = mem, .stability = answer_stability, .context = &answer};
         Plan *plan = NULL;
         Error err = {0};
-        assert_int_equal(weir_plan_new(&env, fixture->json, strlen(fixture->json), &plan, &err),
+        assert_int_equal(weir_plan_new(&env, sample->json, strlen(sample->json), &plan, &err),
                          EXPECTED[i]);
         weir_plan_free(plan);
     }
     weir_mem_free_allocator(mem);
-    fixture_close(fixtures);
+    samples_close(samples);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
-/* plan_fixture.h: the plans of tests/fixtures/plan, and planning them. */
-#ifndef WEIR_TESTS_UNIT_PLAN_PLAN_FIXTURE_H
-#define WEIR_TESTS_UNIT_PLAN_PLAN_FIXTURE_H
+/* plan_samples.h: the plans of tests/fixtures/plan, and planning them. */
+#ifndef WEIR_TESTS_UNIT_PLAN_PLAN_SAMPLES_H
+#define WEIR_TESTS_UNIT_PLAN_PLAN_SAMPLES_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,23 +13,23 @@
 
 #include "plan/plan.h"
 
-enum { FIXTURES_MAX = 400 };
+enum { SAMPLES_MAX = 400 };
 
 /* One query: its name, its text, and what json_serialize_plan gave. All borrowed from the file. */
-typedef struct Fixture {
+typedef struct Sample {
     const char *name;
     const char *sql;
     const char *json;
-} Fixture;
+} Sample;
 
-typedef struct FixtureFile {
+typedef struct Samples {
     char *text; /* owned */
     size_t count;
-    Fixture items[FIXTURES_MAX];
-} FixtureFile;
+    Sample items[SAMPLES_MAX];
+} Samples;
 
 /* Cuts the next line off. */
-static inline char *fixture_line(char **rest)
+static inline char *sample_line(char **rest)
 {
     char *line = *rest;
     char *end = strchr(line, '\n');
@@ -40,7 +40,7 @@ static inline char *fixture_line(char **rest)
 }
 
 /* version: "1.5.6" or "1.4.4". */
-static inline FixtureFile *fixture_open(const char *version)
+static inline Samples *samples_open(const char *version)
 {
     static const char HERE[] = __FILE__;
     char path[1024];
@@ -55,46 +55,46 @@ static inline FixtureFile *fixture_open(const char *version)
     const long size = ftell(file);
     assert_true(size > 0);
     rewind(file);
-    FixtureFile *fixtures = calloc(1, sizeof *fixtures);
-    assert_non_null(fixtures);
-    fixtures->text = malloc((size_t)size + 1);
-    assert_non_null(fixtures->text);
-    assert_int_equal(fread(fixtures->text, 1, (size_t)size, file), (size_t)size);
+    Samples *samples = calloc(1, sizeof *samples);
+    assert_non_null(samples);
+    samples->text = malloc((size_t)size + 1);
+    assert_non_null(samples->text);
+    assert_int_equal(fread(samples->text, 1, (size_t)size, file), (size_t)size);
     assert_int_equal(fclose(file), 0);
-    fixtures->text[size] = '\0';
-    char *rest = fixtures->text;
+    samples->text[size] = '\0';
+    char *rest = samples->text;
     while (*rest != '\0') {
-        assert_true(fixtures->count < FIXTURES_MAX);
-        Fixture *item = &fixtures->items[fixtures->count++];
-        const char *head = fixture_line(&rest);
+        assert_true(samples->count < SAMPLES_MAX);
+        Sample *item = &samples->items[samples->count++];
+        const char *head = sample_line(&rest);
         assert_memory_equal(head, "== ", 3);
         item->name = head + 3;
-        item->sql = fixture_line(&rest);
-        item->json = fixture_line(&rest);
+        item->sql = sample_line(&rest);
+        item->json = sample_line(&rest);
     }
-    return fixtures;
+    return samples;
 }
 
-static inline void fixture_close(FixtureFile *fixtures)
+static inline void samples_close(Samples *samples)
 {
-    free(fixtures->text);
-    free(fixtures);
+    free(samples->text);
+    free(samples);
 }
 
-static inline const Fixture *fixture_find(const FixtureFile *fixtures, const char *name)
+static inline const Sample *samples_find(const Samples *samples, const char *name)
 {
-    for (size_t i = 0; i < fixtures->count; i++) {
-        if (strcmp(fixtures->items[i].name, name) == 0) {
-            return &fixtures->items[i];
+    for (size_t i = 0; i < samples->count; i++) {
+        if (strcmp(samples->items[i].name, name) == 0) {
+            return &samples->items[i];
         }
     }
-    fail_msg("no fixture %s", name);
+    fail_msg("no sample %s", name);
     return NULL;
 }
 
 /* The plan as text in a buffer of the caller, or the error. */
-static inline Status fixture_text(const PlanEnv *env, const char *json, char *out, size_t size,
-                                  Error *err)
+static inline Status sample_text(const PlanEnv *env, const char *json, char *out, size_t size,
+                                 Error *err)
 {
     Plan *plan = NULL;
     const Status status = weir_plan_new(env, json, strlen(json), &plan, err);
