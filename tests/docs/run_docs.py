@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""run_docs WEIR ROOT: runs every ```sql block of the documentation in the shell.
+
+In README.md and docs/*.md a block must succeed, and a statement followed by `-- => row / row` (values
+separated by |) must give those rows in that order. In docs/errors a block must end in the page's
+error code.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+MARK = "@@end-of-statement@@"
+
+
+def blocks(path):
+    text = open(path, encoding="utf-8").read()
+    return re.findall(r"^```sql\n(.*?)^```", text, re.M | re.S)
+
+
+def run(weir, sql, options):
+    return subprocess.run([weir, *options], input=sql, capture_output=True, text=True, timeout=120)
+
+
+def statements(block):
+    """[(sql, expected rows or None)]: a statement ends at a semicolon that ends a line or precedes a comment."""
+    found, lines = [], []
+    for line in block.splitlines():
+        match = re.match(r"^(.*;)\s*(?:--\s*(?:=>\s*(.*))?.*)?$", line)
+        if not match:
+            lines.append(line)
+            continue
+        lines.append(match.group(1))
+        expected = match.group(2)
+        found.append(("\n".join(lines), None if expected is None else expected.strip()))
+        lines = []
+    if any(line.strip() and not line.strip().startswith("--") for line in lines):
+        raise ValueError("a statement without a semicolon: " + "\n".join(lines))
+    return found
+
+
+def check_block(weir, block):
+    parts = [s for s in statements(block) if not s[0].lstrip().upper().startswith("LOAD ")]
+    script = "".join(f"{sql}\nSELECT '{MARK}';\n" for sql, _ in parts)
+    result = run(weir, script, ["-list", "-noheader", "-separator", "|", "-bail"])
+    if result.returncode != 0:
+        return f"failed: {result.stderr.strip()}"
+    outputs = result.stdout.split(MARK + "\n")
+    for (sql, expected), output in zip(parts, outputs):
+        got = " / ".join(output.splitlines())
+        if expected is not None and got != expected:
+            return f"{sql}\n  expected {expected}\n  got      {got}"
+    return None
+
+
+def check_error_block(weir, block, code):
+    setup = "" if re.search(r"CREATE TABLE t\b", block) else "CREATE TABLE t(a INTEGER);\n"
+    result = run(weir, setup + block, [])
+    return None if code in result.stderr else f"expected {code}, got: {result.stderr.strip()}"
+
+
+def main():
+    weir, root = sys.argv[1], sys.argv[2]
+    failures = count = 0
+    pages = [os.path.join(root, "README.md")] + sorted(glob.glob(os.path.join(root, "docs", "*.md")))
+    checks = [(page, block, None) for page in pages for block in blocks(page)]
+    for page in sorted(glob.glob(os.path.join(root, "docs", "errors", "E*.md"))):
+        code = "DBSP-" + os.path.basename(page)[:-3]
+        checks += [(page, block, code) for block in blocks(page)]
+    for page, block, code in checks:
+        count += 1
+        fault = check_block(weir, block) if code is None else check_error_block(weir, block, code)
+        if fault is not None:
+            failures += 1
+            print(f"{os.path.relpath(page, root)}: {fault}\n")
+    print(f"{count - failures} passed, {failures} failed")
+    return 1 if failures or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
