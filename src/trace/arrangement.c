@@ -335,7 +335,7 @@ static Status pack_members(Apply *apply, Group *group, const uint8_t *members, s
 /* Pass 3. */
 static Status pack_missing(Apply *apply, Group *group, Error *err)
 {
-    uint8_t members[HASH_GROUP];
+    uint8_t members[HASH_GROUP] = {0};
     size_t count = 0;
     for (size_t i = 0; i < group->count; i++) {
         group->refs[i] = 0;

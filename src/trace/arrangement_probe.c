@@ -127,7 +127,8 @@ size_t weir_arrangement_probe_next(Arrangement *arrangement, ArrangementProbe *p
 {
     WEIR_ASSERT(capacity > 0 && capacity <= BATCH_CAPACITY);
     ArrangementProbePriv *priv = probe->priv;
-    ProbeOut out = {.places = places, .rows = rows, .capacity = capacity};
+    ProbeOut out = {.rows = rows, .capacity = capacity};
+    out.places = places;
     while (out.count < capacity) {
         if (priv->live_count <= PROBE_LIVE - HASH_GROUP && !priv->is_drained) {
             probe_load(arrangement, priv);

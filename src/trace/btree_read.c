@@ -54,13 +54,12 @@ bool weir_btree_select(const BTreeSpace *space, const BTree *tree, int64_t offse
 static void cursor_descend(const BTreeSpace *space, BTreeCursor *cursor, uint32_t level,
                            bool at_last)
 {
-    while (level > 0) {
-        BTreeNode *node = weir_btree_node(space, cursor->nodes[level]);
-        const RowRef child = weir_btree_refs(space, node)[cursor->places[level]];
-        level--;
-        cursor->nodes[level] = child;
+    for (uint32_t below = level; below > 0; below--) {
+        BTreeNode *node = weir_btree_node(space, cursor->nodes[below]);
+        const RowRef child = weir_btree_refs(space, node)[cursor->places[below]];
         const uint32_t count = weir_btree_node(space, child)->count;
-        cursor->places[level] = at_last ? count - (level > 0 ? 1 : 0) : 0;
+        cursor->nodes[below - 1] = child;
+        cursor->places[below - 1] = at_last ? count - (below > 1 ? 1 : 0) : 0;
     }
 }
 

@@ -142,7 +142,7 @@ void weir_ordered_key_decode(const OrderedSpace *space, const uint64_t *order, u
     switch (space->kind) {
     case ORDERED_WORD: {
         const uint64_t word = order[0] ^ space->flip;
-        raw[0] = word ^ ((uint64_t)((int64_t)word >> 63) & space->negative_mask);
+        raw[0] = word ^ ((0 - (word >> 63)) & space->negative_mask);
         return;
     }
     case ORDERED_WIDE:

@@ -105,7 +105,7 @@ static inline OrderedTree *weir_ordered_tree(const OrderedSpace *space, const Or
 /* Raw word -> unsigned order. Signed integers: sign flipped; floats: all bits of negatives. */
 static inline uint64_t weir_ordered_order(uint64_t raw, uint64_t flip, uint64_t negative_mask)
 {
-    return raw ^ ((uint64_t)((int64_t)raw >> 63) & negative_mask) ^ flip;
+    return raw ^ ((0 - (raw >> 63)) & negative_mask) ^ flip;
 }
 
 static inline OrderedBlock weir_ordered_block(const OrderedSpace *space, const OrderedSet *set)

@@ -50,11 +50,12 @@ static char *pool_map(size_t size)
             return NULL;
         }
         const size_t head = BLOCK_BYTES - (size_t)((uintptr_t)memory % BLOCK_BYTES);
+        char *aligned = memory + head;
         (void)munmap(memory, head);
-        memory += head;
         if (head < BLOCK_BYTES) {
-            (void)munmap(memory + size, BLOCK_BYTES - head);
+            (void)munmap(aligned + size, BLOCK_BYTES - head);
         }
+        memory = aligned;
     }
     (void)madvise(memory, size, MADV_HUGEPAGE); /* advice: small pages do as well */
     return memory;

@@ -18,6 +18,7 @@ enum {
     EXACT_CLASSES = 32,    /* classes of 1..32 granules */
     CLASS_COUNT = EXACT_CLASSES + 4 * 7,
     RUN_HEAD_GRANULES = 4,
+    RUN_HEAD_BYTES = RUN_HEAD_GRANULES * ROW_GRANULE_BYTES,
     PAGES_MAX = 1 << (ROW_REF_BITS - ROW_GRANULES_PER_PAGE_BITS),
     FREE_LIST_MIN = 16,
 };
@@ -38,7 +39,7 @@ typedef struct RunHead {
     uint32_t page_count;
 } RunHead;
 
-_Static_assert(sizeof(RunHead) <= RUN_HEAD_GRANULES * ROW_GRANULE_BYTES, "room for the head");
+_Static_assert(sizeof(RunHead) <= RUN_HEAD_BYTES, "room for the head");
 
 struct RowStorePriv {
     RowRef fill;     /* next granule of the open page */
@@ -182,7 +183,7 @@ static Status store_open_page(RowStore *store, uint32_t granules, Error *err)
     size_t size = PAGE_BYTES;
     const bool is_new = place == store->page_count;
     if (is_new && place < SMALL_PAGES &&
-        (granules + RESERVED_GRANULES) * ROW_GRANULE_BYTES <= small_page_bytes[place]) {
+        (size_t)(granules + RESERVED_GRANULES) * ROW_GRANULE_BYTES <= small_page_bytes[place]) {
         size = small_page_bytes[place];
     }
     char *page = size < PAGE_BYTES ? weir_mem_alloc(store->mem, size, err)
@@ -224,7 +225,7 @@ static Status run_new(RowStore *store, size_t size, RowRef *ref, Error *err)
     if (size >= UINT32_MAX) {
         return weir_error_set(err, WEIR_ERR_LIMIT, "a row is longer than 4 GiB");
     }
-    const size_t total = size + RUN_HEAD_GRANULES * ROW_GRANULE_BYTES;
+    const size_t total = size + RUN_HEAD_BYTES;
     const size_t page_count = (total + PAGE_BYTES - 1) / PAGE_BYTES;
     size_t place = 0;
     WEIR_TRY(directory_find(store, page_count, &place, err));

@@ -119,7 +119,7 @@ static void find_candidates(const RowTable *table, FindGroup *group)
     const size_t row_end = table->layout.fixed_bytes - 1;
     uint32_t missing = 0;
     if (table->row_count == 0) { /* nor is there a page */
-        memset(group->rows, 0, group->count * sizeof *group->rows);
+        memset(group->rows, 0, group->count * sizeof(Row *));
         group->missing = (uint32_t)((UINT64_C(1) << group->count) - 1);
         return;
     }
@@ -150,7 +150,7 @@ static uint32_t compare_candidates(const RowTable *table, const FindGroup *group
         return weir_row_match_key(&match);
     }
     uint16_t places[HASH_GROUP];
-    uint8_t members[HASH_GROUP];
+    uint8_t members[HASH_GROUP] = {0};
     Row *rows[HASH_GROUP];
     size_t count = 0;
     for (size_t i = 0; i < group->count; i++) {
@@ -337,12 +337,12 @@ Status weir_row_table_upsert(RowTable *table, const Vector *const *columns, size
     pipe.rows = rows;
     pipe.count = count;
     pipe_start(&pipe);
+    Missing missing = {0};
     for (FindGroup *group = pipe_next(&pipe); group != NULL; group = pipe_next(&pipe)) {
         uint32_t bits = group->missing;
         if (bits == 0) {
             continue;
         }
-        Missing missing;
         missing.count = 0;
         while (bits != 0) {
             missing.places[missing.count] = (uint16_t)(group->first + (size_t)__builtin_ctz(bits));

@@ -97,7 +97,7 @@ static inline int hashed_key_compare(const void *a, const void *b)
 /* Up to `most` integers, each of which shares its hash with another. */
 static inline size_t colliding_keys(int64_t *out, size_t most)
 {
-    enum { TRIED = 2048 * 1000 };
+    enum { TRIED = 2048 * 600 };
     HashedKey *keys = malloc(TRIED * sizeof *keys);
     assert_non_null(keys);
     for (size_t first = 0; first < TRIED; first += BATCH_CAPACITY) {

@@ -69,7 +69,7 @@ static void churn(uint32_t mask, size_t most)
     Random random = {.state = test_seed()};
     HashIndex index;
     assert_int_equal(weir_hash_index_init(&index, world.mem, world.pool, &world.err), WEIR_OK);
-    Entry *entries = malloc(most * sizeof *entries);
+    Entry *entries = calloc(most, sizeof *entries);
     size_t count = 0;
     uint32_t next_value = 1;
     bool grows = true;

@@ -97,7 +97,7 @@ static void page_pool_respects_the_budget_and_planned_failures(void **state)
     assert_null(weir_page_take(world.pool, SIZE_MAX / 2, &world.err));
     world_deinit(&world);
 
-    Mem *mem = weir_mem_new(4 * PAGE_BYTES);
+    Mem *mem = weir_mem_new((size_t)4 * PAGE_BYTES);
     PagePool *pool = weir_page_pool_new(mem, &world.err);
     void *pages = weir_page_take(pool, 3, &world.err);
     assert_non_null(pages);

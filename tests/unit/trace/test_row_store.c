@@ -141,7 +141,7 @@ static void row_store_begins_small(void **state)
     RowRef ref = 0;
     Row *row = NULL;
     assert_int_equal(weir_row_store_alloc(&store, NULL, 48, 1, &ref, &row, &world.err), WEIR_OK);
-    assert_true(weir_mem_used(world.mem) < 8 * 1024);
+    assert_true(weir_mem_used(world.mem) < (size_t)8 * 1024);
     weir_row_store_deinit(&store);
     world_deinit(&world);
 }
