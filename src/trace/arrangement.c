@@ -13,6 +13,8 @@
 
 #include "base/checked.h"
 
+enum { EMPTY_BYTES_MAX = 1 << 20 }; /* kept by an arrangement without rows */
+
 /* One call of apply. */
 typedef struct Apply {
     Arrangement *arrangement;
@@ -100,6 +102,11 @@ Status weir_arrangement_reserve(Arrangement *arrangement, size_t key_count, Erro
 
 void weir_arrangement_end_step(Arrangement *arrangement)
 {
+    if (arrangement->row_count == 0 && weir_arrangement_bytes(arrangement) > EMPTY_BYTES_MAX) {
+        weir_hash_index_clear(&arrangement->keys);
+        weir_hash_index_clear(&arrangement->rows);
+        weir_row_store_clear(&arrangement->store);
+    }
     weir_row_store_end_step(&arrangement->store);
 }
 

@@ -65,6 +65,7 @@ size_t weir_arrangement_probe_next(Arrangement *arrangement, ArrangementProbe *p
 void weir_arrangement_key_weights(Arrangement *arrangement, const Vector *const *keys,
                                   const uint16_t *selection, size_t count, int64_t *out);
 
+/* Removed rows may be reused; a large arrangement that has become empty gives its memory back. */
 void weir_arrangement_end_step(Arrangement *arrangement);
 size_t weir_arrangement_row_count(const Arrangement *arrangement);
 size_t weir_arrangement_bytes(const Arrangement *arrangement);

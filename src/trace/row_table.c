@@ -14,6 +14,8 @@
 #include "trace/hash_index_inline.h"
 #include "trace/row_match.h"
 
+enum { EMPTY_BYTES_MAX = 1 << 20 }; /* kept by a table without rows */
+
 /* What an upsert needs of the whole batch. */
 typedef struct Upsert {
     RowTable *table;
@@ -389,6 +391,9 @@ void weir_row_table_remove(RowTable *table, Row *row)
 
 void weir_row_table_end_step(RowTable *table)
 {
+    if (table->row_count == 0 && weir_row_table_bytes(table) > EMPTY_BYTES_MAX) {
+        weir_row_table_clear(table);
+    }
     weir_row_store_end_step(&table->store);
 }
 

@@ -35,6 +35,7 @@ void weir_row_table_find(RowTable *table, const Vector *const *columns, size_t c
 /* Forgets the row; its memory stays readable until end_step. */
 void weir_row_table_remove(RowTable *table, Row *row);
 
+/* Removed rows may be reused; a large table that has become empty gives its memory back. */
 void weir_row_table_end_step(RowTable *table);
 void weir_row_table_clear(RowTable *table);
 

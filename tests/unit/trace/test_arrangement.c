@@ -459,6 +459,33 @@ static void arrangement_takes_a_reservation(void **state)
     fixture_free(f);
 }
 
+static void arrangement_gives_memory_back_when_it_is_empty(void **state)
+{
+    (void)state;
+    Fixture *f = fixture_new(SHAPE_NARROW, NULL);
+    Random random = {.state = test_seed()};
+    size_t full_bytes = 0;
+    for (int64_t weight = 1; weight >= -1; weight -= 2) {
+        full_bytes = weir_arrangement_bytes(f->arrangement);
+        for (int64_t first = 0; first < 40 * BATCH_CAPACITY; first += BATCH_CAPACITY) {
+            for (size_t i = 0; i < BATCH_CAPACITY; i++) {
+                f->keys.numbers[i] = (first + (int64_t)i) / 25;
+                f->payloads.numbers[i] = (int64_t)i;
+                f->weights[i] = weight;
+            }
+            assert_int_equal(weir_arrangement_apply(f->arrangement, f->columns, NULL, f->weights,
+                                                    BATCH_CAPACITY, &f->world.err),
+                             WEIR_OK);
+        }
+    }
+    assert_int_equal(weir_arrangement_row_count(f->arrangement), 0);
+    weir_arrangement_end_step(f->arrangement);
+    assert_true(weir_arrangement_bytes(f->arrangement) < full_bytes / 4);
+    fill_key(f, 300, 2);
+    check_all(f, &random);
+    fixture_free(f);
+}
+
 static void arrangement_stays_freeable_when_an_allocation_fails(void **state)
 {
     (void)state;
@@ -500,6 +527,7 @@ int main(void)
         cmocka_unit_test(arrangement_refuses_weights_out_of_range),
         cmocka_unit_test(arrangement_probe_can_be_started_anew),
         cmocka_unit_test(arrangement_takes_a_reservation),
+        cmocka_unit_test(arrangement_gives_memory_back_when_it_is_empty),
         cmocka_unit_test(arrangement_stays_freeable_when_an_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -282,6 +282,38 @@ static void row_table_reserves_without_changing_its_rows(void **state)
     fixture_free(f);
 }
 
+static void row_table_gives_memory_back_when_it_is_empty(void **state)
+{
+    (void)state;
+    Fixture *f = fixture_new(false, NULL);
+    enum { COUNT = 100 * BATCH_CAPACITY };
+    for (size_t first = 0; first < COUNT; first += BATCH_CAPACITY) {
+        for (size_t i = 0; i < BATCH_CAPACITY; i++) {
+            set_key(f, i, first + i);
+        }
+        assert_int_equal(weir_row_table_upsert(&f->table, f->columns, BATCH_CAPACITY, f->rows, NULL,
+                                               &f->world.err),
+                         WEIR_OK);
+    }
+    const size_t full_bytes = weir_row_table_bytes(&f->table);
+    uint64_t cursor = 0;
+    size_t n = weir_row_table_scan(&f->table, &cursor, f->rows, 100);
+    while (n > 0) {
+        for (size_t i = 0; i < n; i++) {
+            weir_row_table_remove(&f->table, f->rows[i]);
+        }
+        n = weir_row_table_scan(&f->table, &cursor, f->rows, 100);
+    }
+    assert_int_equal(f->table.row_count, 0);
+    weir_row_table_end_step(&f->table);
+    assert_true(weir_row_table_bytes(&f->table) < full_bytes / 20);
+    check_all(f);
+    Random random = {.state = test_seed()};
+    assert_int_equal(upsert_some(f, &random, 1000, KEYS), WEIR_OK);
+    check_all(f);
+    fixture_free(f);
+}
+
 static void row_table_stays_freeable_when_an_allocation_fails(void **state)
 {
     (void)state;
@@ -324,6 +356,7 @@ int main(void)
         cmocka_unit_test(row_table_without_key_columns_has_one_row),
         cmocka_unit_test(row_table_takes_constant_columns),
         cmocka_unit_test(row_table_reserves_without_changing_its_rows),
+        cmocka_unit_test(row_table_gives_memory_back_when_it_is_empty),
         cmocka_unit_test(row_table_stays_freeable_when_an_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
