@@ -16,7 +16,7 @@ static Status init_list(Ir *ir, ColumnList *list, size_t capacity, Error *err)
 {
     *list = (ColumnList){.capacity = capacity};
     list->exprs = weir_arena_calloc(ir->arena, capacity, sizeof(const Expr *), err);
-    return list->exprs == NULL ? err->code : WEIR_OK;
+    return list->exprs == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* The list's column for the expression. */
@@ -59,13 +59,13 @@ static Status split_call(Ir *ir, ColumnList *list, IrCall *call, Error *err)
     for (size_t a = 0; a < call->arg_count; a++) {
         call->args[a] = add_column(ir, list, call->args[a], err);
         if (call->args[a] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     if (call->filter != NULL) {
         call->filter = add_column(ir, list, call->filter, err);
         if (call->filter == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     return WEIR_OK;
@@ -81,12 +81,12 @@ static Status split_aggregate(Ir *ir, const IrNode *node, const IrNode **out, Er
         weir_arena_calloc(ir->arena, aggregate->group_count, sizeof(const Expr *), err);
     IrCall *calls = weir_arena_calloc(ir->arena, aggregate->call_count, sizeof *calls, err);
     if (groups == NULL || calls == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < aggregate->group_count; i++) {
         groups[i] = add_column(ir, &list, aggregate->groups[i], err);
         if (groups[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     for (size_t i = 0; i < aggregate->call_count; i++) {
@@ -95,14 +95,14 @@ static Status split_aggregate(Ir *ir, const IrNode *node, const IrNode **out, Er
     }
     const IrNode *below = weir_ir_project(ir, node->children[0], list.exprs, list.count, err);
     if (below == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const IrAggregateSpec spec = {.groups = groups,
                                   .group_count = aggregate->group_count,
                                   .calls = calls,
                                   .call_count = aggregate->call_count};
     *out = weir_ir_aggregate(ir, below, &spec, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static bool has_plain_keys(const IrJoin *join)
@@ -124,7 +124,7 @@ static Status split_keys(Ir *ir, const IrNode *child, IrKey *keys, size_t key_co
     for (size_t i = 0; i < child->column_count; i++) {
         list.exprs[i] = weir_expr_column(ir->arena, i, child->types[i], err);
         if (list.exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     list.count = child->column_count;
@@ -132,14 +132,14 @@ static Status split_keys(Ir *ir, const IrNode *child, IrKey *keys, size_t key_co
         const Expr **key = is_left ? &keys[k].left : &keys[k].right;
         *key = add_column(ir, &list, *key, err);
         if (*key == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     *out = child;
     if (list.count > child->column_count) {
         *out = weir_ir_project(ir, child, list.exprs, list.count, err);
     }
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status split_join(Ir *ir, const IrNode *node, const IrNode **out, Error *err)
@@ -151,7 +151,7 @@ static Status split_join(Ir *ir, const IrNode *node, const IrNode **out, Error *
     const IrNode *right = NULL;
     IrKey *keys = weir_arena_calloc(ir->arena, join->key_count, sizeof *keys, err);
     if (keys == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t k = 0; k < join->key_count; k++) {
         keys[k] = join->keys[k];
@@ -163,18 +163,18 @@ static Status split_join(Ir *ir, const IrNode *node, const IrNode **out, Error *
     if (join->residual != NULL) {
         size_t *map = weir_arena_calloc(ir->arena, left_count + right_count, sizeof *map, err);
         if (map == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
         for (size_t i = 0; i < left_count + right_count; i++) {
             map[i] = i < left_count ? i : left->column_count + (i - left_count);
         }
         spec.residual = weir_expr_remap(ir->arena, join->residual, map, err);
         if (spec.residual == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     *out = weir_ir_join(ir, left, right, &spec, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status split_node(Ir *ir, void *context, const IrNode *old, const IrNode *node,

@@ -182,10 +182,10 @@ static Status complete_outputs(Ir *ir, const IrNode *left, const IrNode *right,
             join->right_output = all_columns(ir, right->column_count, err);
         }
         if (join->right_output == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
-    return join->left_output == NULL ? err->code : WEIR_OK;
+    return join->left_output == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 const IrNode *weir_ir_join(Ir *ir, const IrNode *left, const IrNode *right, const IrJoinSpec *spec,
@@ -345,7 +345,7 @@ Status weir_ir_add_table(Ir *ir, const IrTable *table, const IrTable **out, Erro
         const IrTable **grown =
             weir_arena_calloc(ir->arena, capacity, sizeof(const IrTable *), err);
         if (grown == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
         for (size_t i = 0; i < ir->table_count; i++) {
             grown[i] = ir->tables[i];
@@ -355,7 +355,7 @@ Status weir_ir_add_table(Ir *ir, const IrTable *table, const IrTable **out, Erro
     }
     IrTable *added = weir_arena_alloc(ir->arena, sizeof *added, err);
     if (added == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     *added = *table;
     added->index = ir->table_count;

@@ -117,6 +117,19 @@ typedef struct Ir {
     const IrTable **tables; /* in the arena */
 } Ir;
 
+/* The code of a failure that was reported to err: never WEIR_OK. */
+static inline Status weir_ir_failure(const Error *err)
+{
+    WEIR_ASSERT(err->code != WEIR_OK);
+    return err->code == WEIR_OK ? WEIR_ERR_INTERNAL : err->code;
+}
+
+/* The first child; a leaf gives itself. */
+static inline const IrNode *weir_ir_first(const IrNode *node)
+{
+    return node->child_count == 0 ? node : node->children[0];
+}
+
 static inline const IrScan *weir_ir_as_scan(const IrNode *node)
 {
     WEIR_ASSERT(node->kind == IR_SCAN);

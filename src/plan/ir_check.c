@@ -178,7 +178,7 @@ Status weir_ir_check(const Ir *ir, const IrNode *root, const char *after, Error 
     Checker c = {.after = after};
     c.is_done = weir_arena_calloc(ir->arena, ir->node_count, sizeof *c.is_done, err);
     if (c.is_done == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const Status status = check_node(&c, root, err);
     weir_arena_release(ir->arena, mark);

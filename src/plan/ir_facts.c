@@ -52,7 +52,7 @@ static Status find_unique_project(UniqueSearch *search, const IrNode *node, cons
     const Expr *const *exprs = weir_ir_as_project(node)->exprs;
     bool *below = weir_arena_calloc(search->arena, child->column_count, sizeof *below, err);
     if (below == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         if (columns[i] && exprs[i]->kind == EXPR_COLUMN) {
@@ -90,7 +90,7 @@ static Status find_unique_join(UniqueSearch *search, const IrNode *node, const b
         weir_arena_calloc(search->arena, right->column_count, sizeof(bool), err),
     };
     if (sets[0] == NULL || sets[1] == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < join->left_output_count; i++) {
         sets[0][join->left_output[i]] |= columns[i];

@@ -20,7 +20,7 @@ static Status rewrite_children(Rewriting *r, const IrNode *node, const IrNode **
     const IrNode **children =
         weir_arena_calloc(r->ir->arena, node->child_count, sizeof(const IrNode *), err);
     if (children == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     bool is_changed = false;
     for (size_t i = 0; i < node->child_count; i++) {
@@ -31,7 +31,7 @@ static Status rewrite_children(Rewriting *r, const IrNode *node, const IrNode **
     if (is_changed) {
         *out = weir_ir_with_children(r->ir, node, children, err);
     }
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status rewrite_node(Rewriting *r, const IrNode *node, const IrNode **out, Error *err)
@@ -51,7 +51,7 @@ Status weir_ir_rewrite(Ir *ir, const IrNode *root, IrRewrite rewrite, void *cont
     Rewriting r = {.ir = ir, .rewrite = rewrite, .context = context};
     r.done = weir_arena_calloc(ir->arena, ir->node_count, sizeof(const IrNode *), err);
     if (r.done == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     return rewrite_node(&r, root, out, err);
 }
@@ -71,7 +71,7 @@ Status weir_ir_count_parents(const Ir *ir, const IrNode *root, size_t **counts, 
 {
     size_t *numbers = weir_arena_calloc(ir->arena, ir->node_count, sizeof *numbers, err);
     if (numbers == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     count_edges(root, numbers);
     *counts = numbers;

@@ -66,7 +66,7 @@ static const char *name_call(Naming *n, const IrCall *call, const char *const *c
 
 static const char *name_column(Naming *n, const IrNode *node, size_t i, Error *err)
 {
-    const char *const *child = node->child_count == 0 ? NULL : n->done[node->children[0]->id];
+    const char *const *child = n->done[weir_ir_first(node)->id];
     switch (node->kind) {
     case IR_SCAN: {
         const IrScan *scan = weir_ir_as_scan(node);
@@ -104,12 +104,12 @@ static Status name_node(Naming *n, const IrNode *node, Error *err)
     }
     const char **names = weir_arena_calloc(n->ir->arena, node->column_count, sizeof *names, err);
     if (names == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         names[i] = name_column(n, node, i, err);
         if (names[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     n->done[node->id] = names;
@@ -121,7 +121,7 @@ Status weir_ir_name_columns(const Ir *ir, const IrNode *root, IrNames *names, Er
     Naming n = {.ir = ir};
     n.done = weir_arena_calloc(ir->arena, ir->node_count, sizeof(const char *const *), err);
     if (n.done == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     weir_buf_init(&n.scratch, ir->arena->mem, TEXT_MAX_BYTES);
     const Status status = name_node(&n, root, err);
@@ -223,8 +223,7 @@ static void put_join(const Printing *p, const IrJoin *join)
 
 static void put_line(const Printing *p, const IrNode *node)
 {
-    const char *const *names =
-        node->child_count == 0 ? NULL : p->text->names[node->children[0]->id];
+    const char *const *names = p->text->names[weir_ir_first(node)->id];
     switch (node->kind) {
     case IR_SCAN: put_scan(p->out, weir_ir_as_scan(node)); break;
     case IR_VALUES:

@@ -40,7 +40,7 @@ void weir_json_free(Json *json)
     (void)json_object_put(json);
 }
 
-const Json *weir_json_find(const Json *object, const char *key)
+Json *weir_json_find(Json *object, const char *key)
 {
     Json *value = NULL;
     if (!json_object_is_type(object, json_type_object) ||
@@ -50,7 +50,7 @@ const Json *weir_json_find(const Json *object, const char *key)
     return value;
 }
 
-const char *weir_json_find_text(const Json *object, const char *key)
+const char *weir_json_find_text(Json *object, const char *key)
 {
     const char *text = "";
     Error ignored = {0};
@@ -59,7 +59,7 @@ const char *weir_json_find_text(const Json *object, const char *key)
     return status == WEIR_OK ? text : "";
 }
 
-bool weir_json_find_flag(const Json *object, const char *key)
+bool weir_json_find_flag(Json *object, const char *key)
 {
     bool flag = false;
     Error ignored = {0};
@@ -67,7 +67,7 @@ bool weir_json_find_flag(const Json *object, const char *key)
     return status == WEIR_OK && flag;
 }
 
-Status weir_json_get(const Json *object, const char *key, const Json **out, Error *err)
+Status weir_json_get(Json *object, const char *key, Json **out, Error *err)
 {
     *out = weir_json_find(object, key);
     if (*out == NULL) {
@@ -82,9 +82,9 @@ static Status name_field(Status status, const char *key, Error *err)
     return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, "field \"%s\"", key);
 }
 
-Status weir_json_get_text(const Json *object, const char *key, const char **out, Error *err)
+Status weir_json_get_text(Json *object, const char *key, const char **out, Error *err)
 {
-    const Json *json = NULL;
+    Json *json = NULL;
     WEIR_TRY(weir_json_get(object, key, &json, err));
     size_t size = 0;
     WEIR_TRY(name_field(weir_json_as_text(json, out, &size, err), key, err));
@@ -94,21 +94,21 @@ Status weir_json_get_text(const Json *object, const char *key, const char **out,
     return WEIR_OK;
 }
 
-Status weir_json_get_array(const Json *object, const char *key, JsonArray *out, Error *err)
+Status weir_json_get_array(Json *object, const char *key, JsonArray *out, Error *err)
 {
-    const Json *json = NULL;
+    Json *json = NULL;
     WEIR_TRY(weir_json_get(object, key, &json, err));
     return name_field(weir_json_as_array(json, out, err), key, err);
 }
 
-Status weir_json_get_index(const Json *object, const char *key, uint64_t *out, Error *err)
+Status weir_json_get_index(Json *object, const char *key, uint64_t *out, Error *err)
 {
-    const Json *json = NULL;
+    Json *json = NULL;
     WEIR_TRY(weir_json_get(object, key, &json, err));
     return name_field(weir_json_as_index(json, out, err), key, err);
 }
 
-Status weir_json_as_index(const Json *json, uint64_t *out, Error *err)
+Status weir_json_as_index(Json *json, uint64_t *out, Error *err)
 {
     i128 number = 0;
     WEIR_TRY(weir_json_as_integer(json, 0, (i128)UINT64_MAX, &number, err));
@@ -116,7 +116,7 @@ Status weir_json_as_index(const Json *json, uint64_t *out, Error *err)
     return WEIR_OK;
 }
 
-Status weir_json_as_array(const Json *json, JsonArray *out, Error *err)
+Status weir_json_as_array(Json *json, JsonArray *out, Error *err)
 {
     if (!json_object_is_type(json, json_type_array)) {
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: an array is expected");
@@ -125,26 +125,23 @@ Status weir_json_as_array(const Json *json, JsonArray *out, Error *err)
     return WEIR_OK;
 }
 
-Status weir_json_as_text(const Json *json, const char **out, size_t *size, Error *err)
+Status weir_json_as_text(Json *json, const char **out, size_t *size, Error *err)
 {
     if (!json_object_is_type(json, json_type_string)) {
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: a text is expected");
     }
-    /* json-c has no accessor for a const string, though nothing is changed. */
-    Json *string = NULL;
-    memcpy(&string, &json, sizeof string);
-    *out = json_object_get_string(string);
+    *out = json_object_get_string(json);
     *size = (size_t)json_object_get_string_len(json);
     return WEIR_OK;
 }
 
-const Json *weir_json_item(const JsonArray *array, size_t i)
+Json *weir_json_item(const JsonArray *array, size_t i)
 {
     WEIR_ASSERT(i < array->count);
     return json_object_array_get_idx(array->json, i);
 }
 
-Status weir_json_as_integer(const Json *json, i128 low, i128 high, i128 *out, Error *err)
+Status weir_json_as_integer(Json *json, i128 low, i128 high, i128 *out, Error *err)
 {
     if (!json_object_is_type(json, json_type_int)) {
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: an integer is expected");
@@ -159,7 +156,7 @@ Status weir_json_as_integer(const Json *json, i128 low, i128 high, i128 *out, Er
     return WEIR_OK;
 }
 
-Status weir_json_as_double(const Json *json, double *out, Error *err)
+Status weir_json_as_double(Json *json, double *out, Error *err)
 {
     if (!json_object_is_type(json, json_type_double) && !json_object_is_type(json, json_type_int)) {
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: a number is expected");
@@ -168,7 +165,7 @@ Status weir_json_as_double(const Json *json, double *out, Error *err)
     return WEIR_OK;
 }
 
-Status weir_json_as_flag(const Json *json, bool *out, Error *err)
+Status weir_json_as_flag(Json *json, bool *out, Error *err)
 {
     if (!json_object_is_type(json, json_type_boolean)) {
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: true or false is expected");

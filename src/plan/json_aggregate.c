@@ -74,7 +74,7 @@ static Status refuse_call(const IrCall *call, const char *shown_name, Error *err
     return status;
 }
 
-static Status refuse_order_dependent(const char *name, const Json *json, Error *err)
+static Status refuse_order_dependent(const char *name, Json *json, Error *err)
 {
     if (strcmp(weir_json_find_text(json, "alias"), "__collated_group") == 0) {
         return weir_json_refuse("GROUP BY over a column with a collation",
@@ -87,7 +87,7 @@ static Status refuse_order_dependent(const char *name, const Json *json, Error *
     return status;
 }
 
-static bool has_orders(const Json *json)
+static bool has_orders(Json *json)
 {
     JsonArray orders = {0};
     Error ignored = {0};
@@ -97,7 +97,7 @@ static bool has_orders(const Json *json)
 }
 
 /* The name under which operators know the aggregate; NULL with err filled if it is refused. */
-static const char *read_call_name(JsonReader *reader, const Json *json, Error *err)
+static const char *read_call_name(JsonReader *reader, Json *json, Error *err)
 {
     const char *name = NULL;
     JsonArray children = {0};
@@ -153,11 +153,11 @@ static bool is_count_of_constant(const IrCall *call)
            call->args[0]->kind == EXPR_CONSTANT && !call->args[0]->value.is_null;
 }
 
-static Status read_call(JsonReader *reader, const JsonScope *scope, const Json *json, IrCall *out,
+static Status read_call(JsonReader *reader, const JsonScope *scope, Json *json, IrCall *out,
                         Error *err)
 {
     const char *class_name = NULL;
-    const Json *type = NULL;
+    Json *type = NULL;
     const Expr *const *args = NULL;
     IrCall call = {0};
     WEIR_TRY(weir_json_get_text(json, "expression_class", &class_name, err));
@@ -167,7 +167,7 @@ static Status read_call(JsonReader *reader, const JsonScope *scope, const Json *
     }
     call.name = read_call_name(reader, json, err);
     if (call.name == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(weir_json_get(json, "return_type", &type, err));
     WEIR_TRY(weir_json_read_type(reader, type, &call.type, err));
@@ -176,7 +176,7 @@ static Status read_call(JsonReader *reader, const JsonScope *scope, const Json *
     for (size_t i = 0; i < call.arg_count; i++) {
         call.args[i] = args[i];
     }
-    const Json *filter = weir_json_find(json, "filter");
+    Json *filter = weir_json_find(json, "filter");
     if (filter != NULL) {
         WEIR_TRY(weir_json_read_expr(reader, scope, filter, &call.filter, err));
         WEIR_TRY(weir_json_check_boolean(call.filter, err));
@@ -202,13 +202,13 @@ typedef struct AggregateReader {
     JsonArray functions; /* GROUPING() calls: arrays of group positions */
 } AggregateReader;
 
-static Status read_calls(AggregateReader *a, const JsonScope *scope, const Json *json, Error *err)
+static Status read_calls(AggregateReader *a, const JsonScope *scope, Json *json, Error *err)
 {
     JsonArray array = {0};
     WEIR_TRY(weir_json_get_array(json, "expressions", &array, err));
     a->calls = weir_arena_calloc(a->reader->arena, array.count, sizeof *a->calls, err);
     if (a->calls == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     a->call_count = array.count;
     for (size_t i = 0; i < array.count; i++) {
@@ -218,7 +218,7 @@ static Status read_calls(AggregateReader *a, const JsonScope *scope, const Json 
 }
 
 /* Marks the groups that the array of positions names. */
-static Status read_set(const AggregateReader *a, const Json *json, bool *is_in, Error *err)
+static Status read_set(const AggregateReader *a, Json *json, bool *is_in, Error *err)
 {
     JsonArray set = {0};
     WEIR_TRY(weir_json_as_array(json, &set, err));
@@ -236,7 +236,7 @@ static Status read_set(const AggregateReader *a, const Json *json, bool *is_in, 
 }
 
 /* GROUPING(a, b): a bit for each argument, the first the highest, 1 = not in the set. */
-static Status make_grouping(const AggregateReader *a, const Json *json, const bool *is_in,
+static Status make_grouping(const AggregateReader *a, Json *json, const bool *is_in,
                             const Expr **out, Error *err)
 {
     JsonArray args = {0};
@@ -255,7 +255,7 @@ static Status make_grouping(const AggregateReader *a, const Json *json, const bo
         mask = mask * 2 + (is_in[position] ? 0 : 1);
     }
     *out = weir_json_make_bigint(a->reader, mask, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* The aggregate by the groups of one set alone. */
@@ -285,7 +285,7 @@ static Status make_set(const AggregateReader *a, const bool *is_in, const IrNode
 {
     const IrNode *node = make_plain(a, is_in, err);
     if (node == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const size_t count = a->group_count + a->call_count + a->functions.count;
     if (node->column_count == count) {
@@ -294,7 +294,7 @@ static Status make_set(const AggregateReader *a, const bool *is_in, const IrNode
     }
     const Expr **exprs = weir_arena_calloc(a->reader->arena, count, sizeof(const Expr *), err);
     if (exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     size_t next = 0;
     for (size_t i = 0; i < count; i++) {
@@ -308,11 +308,11 @@ static Status make_set(const AggregateReader *a, const bool *is_in, const IrNode
             next++;
         }
         if (exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     *out = weir_ir_project(a->reader->ir, node, exprs, count, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status make_sets(const AggregateReader *a, const JsonArray *sets, const IrNode **out,
@@ -322,7 +322,7 @@ static Status make_sets(const AggregateReader *a, const JsonArray *sets, const I
     const IrNode **nodes =
         weir_arena_calloc(a->reader->arena, sets->count + 1, sizeof(const IrNode *), err);
     if (is_in == NULL || nodes == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (sets->count == 0) {
         memset(is_in, true, a->group_count * sizeof *is_in);
@@ -333,11 +333,11 @@ static Status make_sets(const AggregateReader *a, const JsonArray *sets, const I
         WEIR_TRY(make_set(a, is_in, &nodes[i], err));
     }
     *out = sets->count == 1 ? nodes[0] : weir_ir_union(a->reader->ir, nodes, sets->count, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-Status weir_json_read_aggregate_over(JsonReader *reader, const Json *json, const Rel *child,
-                                     Rel *out, Error *err)
+Status weir_json_read_aggregate_over(JsonReader *reader, Json *json, const Rel *child, Rel *out,
+                                     Error *err)
 {
     AggregateReader a = {.reader = reader, .child = child->node};
     const JsonScope scope = {.left = child};
@@ -356,7 +356,7 @@ Status weir_json_read_aggregate_over(JsonReader *reader, const Json *json, const
     return weir_json_rel_of(reader, node, out, err);
 }
 
-Status weir_json_read_aggregate(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_aggregate(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     Rel child = {0};
     WEIR_TRY(weir_json_read_child(reader, json, 0, &child, err));

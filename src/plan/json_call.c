@@ -20,7 +20,7 @@ typedef struct Call {
     JsonArray children;
     const Expr *const *args;
     size_t arg_count;
-    const Json *data; /* function_data; NULL = none */
+    Json *data; /* function_data; NULL = none */
 } Call;
 
 static bool is_one_of(const char *name, const char *const *names, size_t count)
@@ -34,7 +34,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 }
 
 /* True if the field is there and null: DuckDB found out that the result is NULL. */
-static bool is_present_null(const Json *object, const char *key)
+static bool is_present_null(Json *object, const char *key)
 {
     Json *value = NULL;
     return json_object_is_type(object, json_type_object) &&
@@ -48,7 +48,7 @@ static Status make_call(JsonReader *reader, const Call *call, const CallExtra *e
     if (extra != NULL) {
         CallExtra *copy = weir_arena_alloc(reader->arena, sizeof *copy, err);
         if (copy == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
         *copy = *extra;
         kept = copy;
@@ -62,7 +62,7 @@ static Status make_call(JsonReader *reader, const Call *call, const CallExtra *e
         .extra = kept,
     };
     *out = weir_json_make_expr(reader, &expr, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* The aliases of the arguments are their names; the first one may have none. */
@@ -71,14 +71,14 @@ static Status read_argument_names(JsonReader *reader, const Call *call, size_t f
 {
     const char **names = weir_arena_calloc(reader->arena, call->arg_count, sizeof *names, err);
     if (names == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < call->arg_count; i++) {
         const char *name =
             i < first ? "" : weir_json_find_text(weir_json_item(&call->children, i), "alias");
         names[i] = weir_arena_strdup(reader->arena, name, err);
         if (names[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     extra->arg_names = names;
@@ -113,8 +113,8 @@ static Status read_named_call(JsonReader *reader, const Call *call, const Expr *
 }
 
 /* list_transform(list, lambda x, i: body, [initial]): captures become part of the body. */
-static Status read_lambda_call(JsonReader *reader, const JsonScope *scope, Call *call,
-                               const Json *body, const Expr **out, Error *err)
+static Status read_lambda_call(JsonReader *reader, const JsonScope *scope, Call *call, Json *body,
+                               const Expr **out, Error *err)
 {
     static const char *const REDUCERS[] = {"list_reduce", "array_reduce", "reduce"};
     const bool has_index = weir_json_find_flag(call->data, "has_index");
@@ -143,11 +143,11 @@ static Status read_lambda_call(JsonReader *reader, const JsonScope *scope, Call 
 }
 
 /* The argument of the aggregate that binding removed; *out = NULL if there is none. */
-static Status read_list_argument(JsonReader *reader, const Json *aggregate, const Call *call,
+static Status read_list_argument(JsonReader *reader, Json *aggregate, const Call *call,
                                  const Expr **out, Error *err)
 {
-    const Json *data = weir_json_find(aggregate, "function_data");
-    const Json *separator = weir_json_find(data, "separator");
+    Json *data = weir_json_find(aggregate, "function_data");
+    Json *separator = weir_json_find(data, "separator");
     *out = NULL;
     if (separator != NULL) {
         const char *text = NULL;
@@ -155,7 +155,7 @@ static Status read_list_argument(JsonReader *reader, const Json *aggregate, cons
         WEIR_TRY(weir_json_as_text(separator, &text, &size, err));
         const char *copy = weir_arena_strndup(reader->arena, text, size, err);
         *out = copy == NULL ? NULL : weir_json_make_text(reader, copy, size, err);
-        return *out == NULL ? err->code : WEIR_OK;
+        return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
     }
     const bool is_plain = strcmp(weir_json_find_text(aggregate, "name"), "median") == 0 ||
                           strcmp(weir_json_find_text(aggregate, "name"), "mad") == 0;
@@ -172,10 +172,10 @@ static Status read_list_argument(JsonReader *reader, const Json *aggregate, cons
     return weir_json_read_constant(reader, weir_json_item(&quantiles, 0), out, err);
 }
 
-static Status read_list_aggregate(JsonReader *reader, const Call *call, const Json *bind_data,
+static Status read_list_aggregate(JsonReader *reader, const Call *call, Json *bind_data,
                                   const Expr **out, Error *err)
 {
-    const Json *aggregate = NULL;
+    Json *aggregate = NULL;
     JsonArray args = {0};
     WEIR_TRY(weir_json_get(bind_data, "aggr_expr", &aggregate, err));
     WEIR_TRY(weir_json_get_array(aggregate, "children", &args, err));
@@ -185,7 +185,7 @@ static Status read_list_aggregate(JsonReader *reader, const Call *call, const Js
     }
     const Expr **more = weir_arena_alloc(reader->arena, sizeof(const Expr *), err);
     if (more == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(read_list_argument(reader, aggregate, call, &more[0], err));
     if (more[0] == NULL) {
@@ -195,13 +195,13 @@ static Status read_list_aggregate(JsonReader *reader, const Call *call, const Js
     return make_call(reader, call, &extra, out, err);
 }
 
-Status weir_json_read_call(JsonReader *reader, const JsonScope *scope, const Json *json,
-                           const Expr **out, Error *err)
+Status weir_json_read_call(JsonReader *reader, const JsonScope *scope, Json *json, const Expr **out,
+                           Error *err)
 {
     static const char *const NAMED[] = {"struct_pack", "struct_insert", "struct_update",
                                         "union_value"};
     const char *name = NULL;
-    const Json *type = NULL;
+    Json *type = NULL;
     Call call = {0};
     WEIR_TRY(weir_json_get_text(json, "name", &name, err));
     WEIR_TRY(weir_json_get_array(json, "children", &call.children, err));
@@ -212,18 +212,18 @@ Status weir_json_read_call(JsonReader *reader, const JsonScope *scope, const Jso
         weir_json_read_exprs(reader, scope, json, "children", &call.args, &call.arg_count, err));
     call.name = weir_arena_strdup(reader->arena, name, err);
     if (call.name == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     call.data = weir_json_find(json, "function_data");
     if (is_present_null(call.data, "lambda_expr") || is_present_null(call.data, "bind_data")) {
         *out = weir_json_make_null(reader, call.type, err);
-        return *out == NULL ? err->code : WEIR_OK;
+        return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
     }
-    const Json *body = weir_json_find(call.data, "lambda_expr");
+    Json *body = weir_json_find(call.data, "lambda_expr");
     if (body != NULL) {
         return read_lambda_call(reader, scope, &call, body, out, err);
     }
-    const Json *bind_data = weir_json_find(call.data, "bind_data");
+    Json *bind_data = weir_json_find(call.data, "bind_data");
     if (bind_data != NULL) {
         return read_list_aggregate(reader, &call, bind_data, out, err);
     }

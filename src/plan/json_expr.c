@@ -45,10 +45,9 @@ static const Expr *make_boolean(JsonReader *reader, bool value, Error *err)
     return weir_json_make_expr(reader, &constant, err);
 }
 
-static Status read_return_type(JsonReader *reader, const Json *json, const LogicalType **out,
-                               Error *err)
+static Status read_return_type(JsonReader *reader, Json *json, const LogicalType **out, Error *err)
 {
-    const Json *type = NULL;
+    Json *type = NULL;
     WEIR_TRY(weir_json_get(json, "return_type", &type, err));
     return weir_json_read_type(reader, type, out, err);
 }
@@ -102,7 +101,7 @@ static Status read_column(JsonReader *reader, const JsonScope *scope, uint64_t i
     const LogicalType *computed = rel->node->types[column];
     WEIR_TRY(check_type(stated, computed, index, err));
     *out = weir_expr_column(reader->arena, offset + column, computed, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* Inside a lambda body the parameters come first, in reverse order of declaration. */
@@ -114,7 +113,7 @@ static Status read_lambda_ref(JsonReader *reader, const LambdaScope *lambda, uin
         const Expr parameter = {
             .kind = EXPR_PARAMETER, .type = stated, .column = lambda->first_parameter + declared};
         *out = weir_json_make_expr(reader, &parameter, err);
-        return *out == NULL ? err->code : WEIR_OK;
+        return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
     }
     const uint64_t place = index - lambda->parameter_count;
     if (place >= lambda->capture_count) {
@@ -125,8 +124,8 @@ static Status read_lambda_ref(JsonReader *reader, const LambdaScope *lambda, uin
     return check_type(stated, (*out)->type, index, err);
 }
 
-static Status read_ref(JsonReader *reader, const JsonScope *scope, const Json *json,
-                       const Expr **out, Error *err)
+static Status read_ref(JsonReader *reader, const JsonScope *scope, Json *json, const Expr **out,
+                       Error *err)
 {
     uint64_t index = 0;
     const LogicalType *stated = NULL;
@@ -146,31 +145,32 @@ static Status make_node(JsonReader *reader, ExprKind kind, const LogicalType *ty
 {
     const Expr node = {.kind = kind, .type = type, .args = args, .arg_count = arg_count};
     *out = weir_json_make_expr(reader, &node, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-static Status read_field(JsonReader *reader, const JsonScope *scope, const Json *json,
-                         const char *key, const Expr **out, Error *err)
+static Status read_field(JsonReader *reader, const JsonScope *scope, Json *json, const char *key,
+                         const Expr **out, Error *err)
 {
-    const Json *field = NULL;
+    Json *field = NULL;
     WEIR_TRY(weir_json_get(json, key, &field, err));
     return weir_json_read_expr(reader, scope, field, out, err);
 }
 
-/* 't' or 'f', as DuckDB writes the literals true and false; NUL for another expression. */
-static char boolean_literal(const Expr *expr)
+/* True for 't' and 'f', as DuckDB writes the literals true and false. */
+static bool is_boolean_literal(const Expr *expr, bool *value)
 {
     if (expr->kind != EXPR_CONSTANT || expr->type->id != TYPE_VARCHAR || expr->value.is_null) {
-        return '\0';
+        return false;
     }
     String text;
     memcpy(&text, expr->value.data.bytes, sizeof text);
     const char first = *weir_string_data(&text);
-    return weir_string_size(&text) == 1 && (first == 't' || first == 'f') ? first : '\0';
+    *value = first == 't';
+    return weir_string_size(&text) == 1 && (first == 't' || first == 'f');
 }
 
-static Status read_cast(JsonReader *reader, const JsonScope *scope, const Json *json,
-                        const Expr **out, Error *err)
+static Status read_cast(JsonReader *reader, const JsonScope *scope, Json *json, const Expr **out,
+                        Error *err)
 {
     const Expr *child = NULL;
     const LogicalType *type = NULL;
@@ -182,16 +182,16 @@ static Status read_cast(JsonReader *reader, const JsonScope *scope, const Json *
     }
     if (child->kind == EXPR_CONSTANT && child->value.is_null) {
         *out = weir_json_make_null(reader, type, err);
-        return *out == NULL ? err->code : WEIR_OK;
+        return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
     }
-    const char literal = type->id == TYPE_BOOLEAN ? boolean_literal(child) : '\0';
-    if (literal != '\0') {
-        *out = make_boolean(reader, literal == 't', err);
-        return *out == NULL ? err->code : WEIR_OK;
+    bool literal = false;
+    if (type->id == TYPE_BOOLEAN && is_boolean_literal(child, &literal)) {
+        *out = make_boolean(reader, literal, err);
+        return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
     }
     const Expr **args = weir_arena_alloc(reader->arena, sizeof(const Expr *), err);
     if (args == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     args[0] = child;
     const Expr cast = {
@@ -202,7 +202,7 @@ static Status read_cast(JsonReader *reader, const JsonScope *scope, const Json *
         .is_try = weir_json_find_flag(json, "try_cast"),
     };
     *out = weir_json_make_expr(reader, &cast, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 Status weir_json_read_compare(const char *name, CompareOp *out, Error *err)
@@ -239,7 +239,7 @@ static Status make_compare(JsonReader *reader, CompareOp compare, const Expr *le
     }
     const Expr **args = weir_arena_calloc(reader->arena, 2, sizeof(const Expr *), err);
     if (args == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     args[0] = left;
     args[1] = right;
@@ -251,10 +251,10 @@ static Status make_compare(JsonReader *reader, CompareOp compare, const Expr *le
         .compare = compare,
     };
     *out = weir_json_make_expr(reader, &node, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-static Status read_comparison(JsonReader *reader, const JsonScope *scope, const Json *json,
+static Status read_comparison(JsonReader *reader, const JsonScope *scope, Json *json,
                               const Expr **out, Error *err)
 {
     const char *name = NULL;
@@ -269,8 +269,8 @@ static Status read_comparison(JsonReader *reader, const JsonScope *scope, const 
 }
 
 /* input >(=) lower AND input <(=) upper. */
-static Status read_between(JsonReader *reader, const JsonScope *scope, const Json *json,
-                           const Expr **out, Error *err)
+static Status read_between(JsonReader *reader, const JsonScope *scope, Json *json, const Expr **out,
+                           Error *err)
 {
     const Expr *input = NULL;
     const Expr *lower = NULL;
@@ -280,7 +280,7 @@ static Status read_between(JsonReader *reader, const JsonScope *scope, const Jso
     WEIR_TRY(read_field(reader, scope, json, "upper", &upper, err));
     const Expr **both = weir_arena_calloc(reader->arena, 2, sizeof(const Expr *), err);
     if (both == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const CompareOp above = weir_json_find_flag(json, "lower_inclusive") ? COMPARE_GE : COMPARE_GT;
     const CompareOp below = weir_json_find_flag(json, "upper_inclusive") ? COMPARE_LE : COMPARE_LT;
@@ -289,7 +289,7 @@ static Status read_between(JsonReader *reader, const JsonScope *scope, const Jso
     return make_node(reader, EXPR_AND, weir_type_simple(TYPE_BOOLEAN), both, 2, out, err);
 }
 
-static Status read_conjunction(JsonReader *reader, const JsonScope *scope, const Json *json,
+static Status read_conjunction(JsonReader *reader, const JsonScope *scope, Json *json,
                                const Expr **out, Error *err)
 {
     const char *name = NULL;
@@ -315,20 +315,20 @@ static Status read_conjunction(JsonReader *reader, const JsonScope *scope, const
 
 typedef struct OperatorDef {
     const char *name;
-    ExprKind kind;
     size_t arg_count; /* SIZE_MAX = at least one */
+    ExprKind kind;
     bool is_negated;
     bool takes_boolean;
 } OperatorDef;
 
 static const OperatorDef OPERATORS[] = {
-    {"OPERATOR_NOT", EXPR_NOT, 1, false, true},
-    {"OPERATOR_IS_NULL", EXPR_IS_NULL, 1, false, false},
-    {"OPERATOR_IS_NOT_NULL", EXPR_IS_NOT_NULL, 1, false, false},
-    {"OPERATOR_COALESCE", EXPR_COALESCE, SIZE_MAX, false, false},
-    {"OPERATOR_TRY", EXPR_TRY, 1, false, false},
-    {"COMPARE_IN", EXPR_IN, SIZE_MAX, false, false},
-    {"COMPARE_NOT_IN", EXPR_IN, SIZE_MAX, true, false},
+    {"OPERATOR_NOT", 1, EXPR_NOT, false, true},
+    {"OPERATOR_IS_NULL", 1, EXPR_IS_NULL, false, false},
+    {"OPERATOR_IS_NOT_NULL", 1, EXPR_IS_NOT_NULL, false, false},
+    {"OPERATOR_COALESCE", SIZE_MAX, EXPR_COALESCE, false, false},
+    {"OPERATOR_TRY", 1, EXPR_TRY, false, false},
+    {"COMPARE_IN", SIZE_MAX, EXPR_IN, false, false},
+    {"COMPARE_NOT_IN", SIZE_MAX, EXPR_IN, true, false},
 };
 
 /* IN compares and COALESCE chooses among values of one type. */
@@ -348,7 +348,7 @@ static Status check_operands(const Expr *node, Error *err)
     return is_test ? weir_json_check_boolean(node, err) : WEIR_OK;
 }
 
-static Status read_operator(JsonReader *reader, const JsonScope *scope, const Json *json,
+static Status read_operator(JsonReader *reader, const JsonScope *scope, Json *json,
                             const Expr **out, Error *err)
 {
     const char *name = NULL;
@@ -382,11 +382,11 @@ static Status read_operator(JsonReader *reader, const JsonScope *scope, const Js
     } else {
         *out = weir_json_make_expr(reader, &node, err);
     }
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-static Status read_case(JsonReader *reader, const JsonScope *scope, const Json *json,
-                        const Expr **out, Error *err)
+static Status read_case(JsonReader *reader, const JsonScope *scope, Json *json, const Expr **out,
+                        Error *err)
 {
     JsonArray checks = {0};
     const LogicalType *type = NULL;
@@ -395,10 +395,10 @@ static Status read_case(JsonReader *reader, const JsonScope *scope, const Json *
     const size_t count = 2 * checks.count + 1;
     const Expr **args = weir_arena_calloc(reader->arena, count, sizeof(const Expr *), err);
     if (args == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < checks.count; i++) {
-        const Json *check = weir_json_item(&checks, i);
+        Json *check = weir_json_item(&checks, i);
         WEIR_TRY(read_field(reader, scope, check, "when_expr", &args[2 * i], err));
         WEIR_TRY(read_field(reader, scope, check, "then_expr", &args[2 * i + 1], err));
         WEIR_TRY(weir_json_check_boolean(args[2 * i], err));
@@ -418,16 +418,16 @@ static Status read_case(JsonReader *reader, const JsonScope *scope, const Json *
     return make_node(reader, EXPR_CASE, type, args, count, out, err);
 }
 
-static Status read_constant(JsonReader *reader, const JsonScope *scope, const Json *json,
+static Status read_constant(JsonReader *reader, const JsonScope *scope, Json *json,
                             const Expr **out, Error *err)
 {
     WEIR_UNUSED(scope);
-    const Json *value = NULL;
+    Json *value = NULL;
     WEIR_TRY(weir_json_get(json, "value", &value, err));
     return weir_json_read_constant(reader, value, out, err);
 }
 
-typedef Status (*ExprReader)(JsonReader *reader, const JsonScope *scope, const Json *json,
+typedef Status (*ExprReader)(JsonReader *reader, const JsonScope *scope, Json *json,
                              const Expr **out, Error *err);
 
 static const struct {
@@ -445,8 +445,8 @@ static const struct {
     {"BOUND_BETWEEN", read_between},
 };
 
-Status weir_json_read_expr(JsonReader *reader, const JsonScope *scope, const Json *json,
-                           const Expr **out, Error *err)
+Status weir_json_read_expr(JsonReader *reader, const JsonScope *scope, Json *json, const Expr **out,
+                           Error *err)
 {
     const char *name = NULL;
     WEIR_TRY(weir_json_get_text(json, "expression_class", &name, err));
@@ -462,14 +462,14 @@ Status weir_json_read_expr(JsonReader *reader, const JsonScope *scope, const Jso
                           name);
 }
 
-Status weir_json_read_exprs(JsonReader *reader, const JsonScope *scope, const Json *object,
+Status weir_json_read_exprs(JsonReader *reader, const JsonScope *scope, Json *object,
                             const char *key, const Expr *const **out, size_t *count, Error *err)
 {
     JsonArray array = {0};
     WEIR_TRY(weir_json_get_array(object, key, &array, err));
     const Expr **exprs = weir_arena_calloc(reader->arena, array.count, sizeof(const Expr *), err);
     if (exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < array.count; i++) {
         WEIR_TRY(weir_json_read_expr(reader, scope, weir_json_item(&array, i), &exprs[i], err));

@@ -34,7 +34,7 @@ static const struct {
     {"SEMI", JOIN_SEMI},   {"ANTI", JOIN_ANTI}, {"MARK", JOIN_MARK}, {"RIGHT", JOIN_LEFT},
 };
 
-static Status read_kind(JoinReader *j, const Json *json, JoinKind *out, Error *err)
+static Status read_kind(JoinReader *j, Json *json, JoinKind *out, Error *err)
 {
     const char *name = NULL;
     WEIR_TRY(weir_json_get_text(json, "join_type", &name, err));
@@ -81,11 +81,10 @@ static const IrNode *make_node(JoinReader *j, IrJoinSpec *spec, Error *err)
 }
 
 /* The relation of a finished join, whose node shows all columns of both sides. */
-static Status finish_rel(const JoinReader *j, const Json *json, const IrNode *node, Rel *out,
-                         Error *err)
+static Status finish_rel(const JoinReader *j, Json *json, const IrNode *node, Rel *out, Error *err)
 {
     if (node == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     JsonReader *reader = j->reader;
     const IrJoin *join = weir_ir_as_join(node);
@@ -104,7 +103,7 @@ static Status finish_rel(const JoinReader *j, const Json *json, const IrNode *no
     const size_t count = left.count + right.count;
     size_t *columns = weir_arena_calloc(reader->arena, count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (count > JSON_MAX_COLUMNS) {
         return weir_error_set(err, WEIR_ERR_LIMIT, "a join of more than %d columns",
@@ -131,13 +130,13 @@ static Status shift_right(const JoinReader *j, const Expr *expr, const Expr **ou
     const size_t count = j->right.node->column_count;
     size_t *map = weir_arena_calloc(j->reader->arena, count, sizeof *map, err);
     if (map == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < count; i++) {
         map[i] = j->left.node->column_count + i;
     }
     *out = weir_expr_remap(j->reader->arena, expr, map, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* A comparison that is no key: a part of the residual. */
@@ -146,7 +145,7 @@ static Status add_part(JoinReader *j, CompareOp compare, const Expr *left, const
 {
     const Expr **args = weir_arena_calloc(j->reader->arena, 2, sizeof(const Expr *), err);
     if (args == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     args[0] = left;
     WEIR_TRY(shift_right(j, right, &args[1], err));
@@ -159,7 +158,7 @@ static Status add_part(JoinReader *j, CompareOp compare, const Expr *left, const
     };
     const Expr *part = weir_json_make_expr(j->reader, &node, err);
     if (part == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     j->parts[j->part_count++] = part;
     if (compare != COMPARE_DISTINCT && compare != COMPARE_NOT_DISTINCT) {
@@ -184,12 +183,12 @@ static Status is_coarse_mark(const JsonArray *conditions, JoinKind kind, bool *o
     return WEIR_OK;
 }
 
-static Status read_condition(JoinReader *j, const Json *json, bool is_coarse, Error *err)
+static Status read_condition(JoinReader *j, Json *json, bool is_coarse, Error *err)
 {
     const JsonScope left_scope = {.left = &j->left};
     const JsonScope right_scope = {.left = &j->right};
-    const Json *left_json = NULL;
-    const Json *right_json = NULL;
+    Json *left_json = NULL;
+    Json *right_json = NULL;
     const Expr *left = NULL;
     const Expr *right = NULL;
     const char *name = NULL;
@@ -212,7 +211,7 @@ static Status read_condition(JoinReader *j, const Json *json, bool is_coarse, Er
     return add_part(j, compare, left, right, err);
 }
 
-static Status read_conditions(JoinReader *j, const Json *json, JoinKind kind, Error *err)
+static Status read_conditions(JoinReader *j, Json *json, JoinKind kind, Error *err)
 {
     JsonArray conditions = {0};
     bool is_coarse = false;
@@ -223,7 +222,7 @@ static Status read_conditions(JoinReader *j, const Json *json, JoinKind kind, Er
     j->parts = weir_arena_calloc(arena, conditions.count, sizeof(const Expr *), err);
     j->operands = weir_arena_calloc(arena, conditions.count, 2 * sizeof(const Expr *), err);
     if (j->keys == NULL || j->parts == NULL || j->operands == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < conditions.count; i++) {
         WEIR_TRY(read_condition(j, weir_json_item(&conditions, i), is_coarse, err));
@@ -240,7 +239,7 @@ static Status make_null_test(JoinReader *j, const Expr **out, Error *err)
     const Expr **tests =
         weir_arena_calloc(j->reader->arena, j->operand_count, sizeof(const Expr *), err);
     if (tests == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < j->operand_count; i++) {
         const Expr test = {
@@ -251,7 +250,7 @@ static Status make_null_test(JoinReader *j, const Expr **out, Error *err)
         };
         tests[i] = weir_json_make_expr(j->reader, &test, err);
         if (tests[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     const Expr any = {
@@ -261,7 +260,7 @@ static Status make_null_test(JoinReader *j, const Expr **out, Error *err)
         .arg_count = j->operand_count,
     };
     *out = weir_json_make_expr(j->reader, &any, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status make_residual(JoinReader *j, JoinKind kind, const Expr **out, Error *err)
@@ -272,7 +271,7 @@ static Status make_residual(JoinReader *j, JoinKind kind, const Expr **out, Erro
     }
     const Expr *all = weir_expr_and(j->reader->arena, j->parts, j->part_count, err);
     if (all == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (kind != JOIN_MARK || j->part_count == 1 || j->operand_count == 0) {
         *out = all;
@@ -280,17 +279,17 @@ static Status make_residual(JoinReader *j, JoinKind kind, const Expr **out, Erro
     }
     const Expr **args = weir_arena_calloc(j->reader->arena, 3, sizeof(const Expr *), err);
     if (args == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(make_null_test(j, &args[0], err));
     args[1] = weir_json_make_null(j->reader, all->type, err);
     args[2] = all;
     const Expr node = {.kind = EXPR_CASE, .type = all->type, .args = args, .arg_count = 3};
     *out = args[1] == NULL ? NULL : weir_json_make_expr(j->reader, &node, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-static Status make_join(JoinReader *j, const Json *json, JoinKind kind, Rel *out, Error *err)
+static Status make_join(JoinReader *j, Json *json, JoinKind kind, Rel *out, Error *err)
 {
     IrJoinSpec spec = {.kind = kind};
     WEIR_TRY(read_conditions(j, json, kind, err));
@@ -302,7 +301,7 @@ static Status make_join(JoinReader *j, const Json *json, JoinKind kind, Rel *out
 
 /* --- joins --- */
 
-Status weir_json_read_comparison_join(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_comparison_join(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     JoinReader j = {.reader = reader};
     JoinKind kind = JOIN_INNER;
@@ -312,11 +311,11 @@ Status weir_json_read_comparison_join(JsonReader *reader, const Json *json, Rel 
     return make_join(&j, json, kind, out, err);
 }
 
-Status weir_json_read_any_join(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_any_join(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     JoinReader j = {.reader = reader};
     IrJoinSpec spec = {0};
-    const Json *condition = NULL;
+    Json *condition = NULL;
     WEIR_TRY(read_kind(&j, json, &spec.kind, err));
     WEIR_TRY(weir_json_read_child(reader, json, 0, &j.left, err));
     WEIR_TRY(weir_json_read_child(reader, json, 1, &j.right, err));
@@ -330,7 +329,7 @@ Status weir_json_read_any_join(JsonReader *reader, const Json *json, Rel *out, E
     return finish_rel(&j, json, make_node(&j, &spec, err), out, err);
 }
 
-Status weir_json_read_cross_product(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_cross_product(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     JoinReader j = {.reader = reader};
     JsonArray children = {0};
@@ -348,7 +347,7 @@ Status weir_json_read_cross_product(JsonReader *reader, const Json *json, Rel *o
 /* --- correlated subqueries --- */
 
 /* D: the distinct values of the correlated columns. */
-static Status make_delim(JsonReader *reader, const Json *json, const Rel *left, const IrNode **out,
+static Status make_delim(JsonReader *reader, Json *json, const Rel *left, const IrNode **out,
                          Error *err)
 {
     const JsonScope scope = {.left = left};
@@ -362,10 +361,10 @@ static Status make_delim(JsonReader *reader, const Json *json, const Rel *left, 
     }
     const IrNode *values = weir_ir_project(reader->ir, left->node, exprs, count, err);
     *out = values == NULL ? NULL : weir_ir_distinct(reader->ir, values, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-Status weir_json_read_delim_get(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_delim_get(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     const LogicalType *const *types = NULL;
     size_t count = 0;
@@ -382,7 +381,7 @@ Status weir_json_read_delim_get(JsonReader *reader, const Json *json, Rel *out, 
     return weir_json_rel_of(reader, node, out, err);
 }
 
-Status weir_json_read_delim_join(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_delim_join(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     JoinReader j = {.reader = reader};
     const char *name = NULL;

@@ -11,8 +11,8 @@ enum { RANGE_MAX_ROWS = 100000 };
 #define FIRST_VIRTUAL_COLUMN (UINT64_C(1) << 63)
 
 /* The column of the table for each output column. */
-static Status read_column_indexes(JsonReader *reader, const Json *json, size_t column_count,
-                                  Rel *out, Error *err)
+static Status read_column_indexes(JsonReader *reader, Json *json, size_t column_count, Rel *out,
+                                  Error *err)
 {
     JsonArray indexes = {0};
     WEIR_TRY(weir_json_get_array(json, "column_indexes", &indexes, err));
@@ -21,10 +21,10 @@ static Status read_column_indexes(JsonReader *reader, const Json *json, size_t c
     }
     size_t *columns = weir_arena_calloc(reader->arena, indexes.count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < indexes.count; i++) {
-        const Json *item = weir_json_item(&indexes, i);
+        Json *item = weir_json_item(&indexes, i);
         uint64_t index = 0;
         JsonArray nested = {0};
         WEIR_TRY(weir_json_get_index(item, "index", &index, err));
@@ -42,7 +42,7 @@ static Status read_column_indexes(JsonReader *reader, const Json *json, size_t c
     return weir_json_rel_pick(reader, &all, json, "projection_ids", out, err);
 }
 
-static Status read_names(JsonReader *reader, const Json *json, IrTable *table, Error *err)
+static Status read_names(JsonReader *reader, Json *json, IrTable *table, Error *err)
 {
     JsonArray array = {0};
     WEIR_TRY(weir_json_get_array(json, "names", &array, err));
@@ -50,7 +50,7 @@ static Status read_names(JsonReader *reader, const Json *json, IrTable *table, E
                                   &table->column_count, err));
     const char **names = weir_arena_calloc(reader->arena, array.count, sizeof *names, err);
     if (names == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (array.count != table->column_count) {
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: %zu names for %zu columns",
@@ -62,24 +62,24 @@ static Status read_names(JsonReader *reader, const Json *json, IrTable *table, E
         WEIR_TRY(weir_json_as_text(weir_json_item(&array, i), &text, &size, err));
         names[i] = weir_arena_strndup(reader->arena, text, size, err);
         if (names[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     table->names = names;
     return WEIR_OK;
 }
 
-static Status copy_field(JsonReader *reader, const Json *json, const char *key, const char **out,
+static Status copy_field(JsonReader *reader, Json *json, const char *key, const char **out,
                          Error *err)
 {
     const char *text = NULL;
     WEIR_TRY(weir_json_get_text(json, key, &text, err));
     *out = weir_arena_strdup(reader->arena, text, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* Makes the scan: the columns of the relation are the table's columns that are read, in order. */
-static Status make_scan(JsonReader *reader, const Json *json, const IrTable *declared, Rel *out,
+static Status make_scan(JsonReader *reader, Json *json, const IrTable *declared, Rel *out,
                         Error *err)
 {
     const IrTable *table = NULL;
@@ -88,7 +88,7 @@ static Status make_scan(JsonReader *reader, const Json *json, const IrTable *dec
     size_t *places = weir_arena_calloc(reader->arena, out->count, sizeof *places, err);
     size_t *columns = weir_arena_calloc(reader->arena, out->count, sizeof *columns, err);
     if (places == NULL || columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     size_t used = 0;
     for (size_t i = 0; i < out->count; i++) {
@@ -100,12 +100,12 @@ static Status make_scan(JsonReader *reader, const Json *json, const IrTable *dec
     }
     out->columns = places;
     out->node = weir_ir_scan(reader->ir, table, columns, used, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-static Status read_table(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_table(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
-    const Json *data = NULL;
+    Json *data = NULL;
     IrTable table = {.kind = PLAN_SOURCE_TABLE};
     WEIR_TRY(weir_json_get(json, "function_data", &data, err));
     WEIR_TRY(copy_field(reader, data, "catalog", &table.catalog, err));
@@ -116,14 +116,14 @@ static Status read_table(JsonReader *reader, const Json *json, Rel *out, Error *
 }
 
 /* Constant arguments of a table function. */
-static Status read_parameters(JsonReader *reader, const Json *json, const Expr ***out,
-                              size_t *count, Error *err)
+static Status read_parameters(JsonReader *reader, Json *json, const Expr ***out, size_t *count,
+                              Error *err)
 {
     JsonArray array = {0};
     WEIR_TRY(weir_json_get_array(json, "parameters", &array, err));
     *out = weir_arena_calloc(reader->arena, array.count, sizeof(const Expr *), err);
     if (*out == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < array.count; i++) {
         WEIR_TRY(weir_json_read_constant(reader, weir_json_item(&array, i), &(*out)[i], err));
@@ -132,7 +132,7 @@ static Status read_parameters(JsonReader *reader, const Json *json, const Expr *
     return WEIR_OK;
 }
 
-static Status read_view(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_view(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     const Expr **parameters = NULL;
     size_t count = 0;
@@ -147,7 +147,7 @@ static Status read_view(JsonReader *reader, const Json *json, Rel *out, Error *e
     view.name =
         weir_arena_strndup(reader->arena, weir_string_data(&name), weir_string_size(&name), err);
     if (view.name == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(read_names(reader, json, &view, err));
     return make_scan(reader, json, &view, out, err);
@@ -198,8 +198,7 @@ static size_t count_range(const Range *range, bool is_inclusive)
     return count > (i128)SIZE_MAX ? SIZE_MAX : (size_t)count;
 }
 
-static Status read_range(JsonReader *reader, const Json *json, bool is_inclusive, Rel *out,
-                         Error *err)
+static Status read_range(JsonReader *reader, Json *json, bool is_inclusive, Rel *out, Error *err)
 {
     const Expr **parameters = NULL;
     size_t parameter_count = 0;
@@ -217,7 +216,7 @@ static Status read_range(JsonReader *reader, const Json *json, bool is_inclusive
     }
     Value *values = weir_arena_calloc(reader->arena, row_count, sizeof *values, err);
     if (values == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < row_count; i++) {
         const int64_t value = (int64_t)((i128)range.first + (i128)range.step * (i128)i);
@@ -225,11 +224,11 @@ static Status read_range(JsonReader *reader, const Json *json, bool is_inclusive
         memcpy(values[i].data.bytes, &value, sizeof value);
     }
     out->node = weir_ir_values(reader->ir, shape.types, 1, values, row_count, err);
-    return out->node == NULL ? err->code
+    return out->node == NULL ? weir_ir_failure(err)
                              : read_column_indexes(reader, json, shape.column_count, out, err);
 }
 
-Status weir_json_read_get(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_get(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     const char *name = NULL;
     JsonArray children = {0};
@@ -240,7 +239,7 @@ Status weir_json_read_get(JsonReader *reader, const Json *json, Rel *out, Error 
                                 "compute it in the query that reads the view", err);
     }
     JsonArray filters = {0};
-    const Json *table_filters = weir_json_find(json, "table_filters");
+    Json *table_filters = weir_json_find(json, "table_filters");
     if (weir_json_find(table_filters, "filters") != NULL) {
         WEIR_TRY(weir_json_get_array(table_filters, "filters", &filters, err));
     }
@@ -264,22 +263,22 @@ Status weir_json_read_get(JsonReader *reader, const Json *json, Rel *out, Error 
 
 /* --- rows from nothing --- */
 
-Status weir_json_read_dummy_scan(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_dummy_scan(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     WEIR_UNUSED(json);
     size_t *columns = weir_arena_alloc(reader->arena, sizeof *columns, err);
     const LogicalType **types = weir_arena_alloc(reader->arena, sizeof(const LogicalType *), err);
     if (columns == NULL || types == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     columns[0] = REL_UNUSED;
     out->node = weir_ir_values(reader->ir, types, 0, NULL, 1, err);
     out->count = 1;
     out->columns = columns;
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-Status weir_json_read_empty_result(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_empty_result(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     const LogicalType *const *types = NULL;
     size_t count = 0;

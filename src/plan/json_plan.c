@@ -7,11 +7,11 @@
 Status weir_json_rel_of(JsonReader *reader, const IrNode *node, Rel *out, Error *err)
 {
     if (node == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     size_t *columns = weir_arena_calloc(reader->arena, node->column_count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         columns[i] = i;
@@ -51,21 +51,21 @@ Status weir_json_rel_node(JsonReader *reader, const Rel *rel, const IrNode **out
     }
     const Expr **exprs = weir_arena_calloc(reader->arena, rel->count, sizeof(const Expr *), err);
     if (exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < rel->count; i++) {
         const size_t column = rel->columns[i];
         exprs[i] = weir_expr_column(reader->arena, column, rel->node->types[column], err);
         if (exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     *out = weir_ir_project(reader->ir, rel->node, exprs, rel->count, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-Status weir_json_rel_pick(JsonReader *reader, const Rel *rel, const Json *json, const char *key,
-                          Rel *out, Error *err)
+Status weir_json_rel_pick(JsonReader *reader, const Rel *rel, Json *json, const char *key, Rel *out,
+                          Error *err)
 {
     JsonArray map = {0};
     if (weir_json_find(json, key) != NULL) {
@@ -77,7 +77,7 @@ Status weir_json_rel_pick(JsonReader *reader, const Rel *rel, const Json *json, 
     }
     size_t *columns = weir_arena_calloc(reader->arena, map.count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < map.count; i++) {
         uint64_t index = 0;
@@ -97,7 +97,7 @@ Status weir_json_append_column(JsonReader *reader, const Rel *rel, const IrNode 
 {
     size_t *columns = weir_arena_calloc(reader->arena, rel->count + 1, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < rel->count; i++) {
         columns[i] = rel->columns[i];
@@ -107,7 +107,7 @@ Status weir_json_append_column(JsonReader *reader, const Rel *rel, const IrNode 
     return WEIR_OK;
 }
 
-static Status child_at(const Json *json, size_t index, const Json **out, Error *err)
+static Status child_at(Json *json, size_t index, Json **out, Error *err)
 {
     JsonArray children = {0};
     WEIR_TRY(weir_json_get_array(json, "children", &children, err));
@@ -119,10 +119,9 @@ static Status child_at(const Json *json, size_t index, const Json **out, Error *
     return WEIR_OK;
 }
 
-Status weir_json_read_child(JsonReader *reader, const Json *json, size_t index, Rel *out,
-                            Error *err)
+Status weir_json_read_child(JsonReader *reader, Json *json, size_t index, Rel *out, Error *err)
 {
-    const Json *child = NULL;
+    Json *child = NULL;
     WEIR_TRY(child_at(json, index, &child, err));
     return weir_json_read_rel(reader, child, out, err);
 }
@@ -131,7 +130,7 @@ Status weir_json_read_child(JsonReader *reader, const Json *json, size_t index, 
 
 static const LogicalType *const NO_TYPES[1];
 
-static Status read_projection(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_projection(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     Rel child = {0};
     bool is_done = false;
@@ -154,7 +153,7 @@ static Status read_projection(JsonReader *reader, const Json *json, Rel *out, Er
 }
 
 /* The predicates that are not the constant TRUE. */
-static Status read_predicates(JsonReader *reader, const Rel *child, const Json *json,
+static Status read_predicates(JsonReader *reader, const Rel *child, Json *json,
                               const Expr *const **out, size_t *count, Error *err)
 {
     const JsonScope scope = {.left = child};
@@ -163,7 +162,7 @@ static Status read_predicates(JsonReader *reader, const Rel *child, const Json *
     WEIR_TRY(weir_json_read_exprs(reader, &scope, json, "expressions", &all, &all_count, err));
     const Expr **kept = weir_arena_calloc(reader->arena, all_count, sizeof(const Expr *), err);
     if (kept == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     size_t kept_count = 0;
     for (size_t i = 0; i < all_count; i++) {
@@ -177,7 +176,7 @@ static Status read_predicates(JsonReader *reader, const Rel *child, const Json *
     return WEIR_OK;
 }
 
-static Status read_filter(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_filter(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     Rel child = {0};
     const Expr *const *predicates = NULL;
@@ -189,7 +188,7 @@ static Status read_filter(JsonReader *reader, const Json *json, Rel *out, Error 
         filtered.node = weir_ir_filter(reader->ir, child.node, predicates, count, err);
     }
     if (filtered.node == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     return weir_json_rel_pick(reader, &filtered, json, "projection_map", out, err);
 }
@@ -202,7 +201,7 @@ static Status make_distinct(JsonReader *reader, const IrNode *node, Rel *out, Er
     return weir_json_rel_of(reader, weir_ir_distinct(reader->ir, node, err), out, err);
 }
 
-static Status read_distinct(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_distinct(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     const char *kind = NULL;
     Rel child = {0};
@@ -231,7 +230,7 @@ static Status read_distinct(JsonReader *reader, const Json *json, Rel *out, Erro
 
 /* Bags have no order: below other operators ORDER BY means nothing. (On top it is refused before,
  * and so is LIMIT above it.) */
-static Status read_order_by(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_order_by(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     Rel child = {0};
     WEIR_TRY(weir_json_read_child(reader, json, 0, &child, err));
@@ -252,7 +251,7 @@ static Status check_same_types(const IrNode *a, const IrNode *b, Error *err)
 }
 
 /* All children as nodes of equal types. */
-static Status read_operands(JsonReader *reader, const Json *json, const IrNode *const **out,
+static Status read_operands(JsonReader *reader, Json *json, const IrNode *const **out,
                             size_t *count, Error *err)
 {
     JsonArray children = {0};
@@ -263,7 +262,7 @@ static Status read_operands(JsonReader *reader, const Json *json, const IrNode *
     const IrNode **nodes =
         weir_arena_calloc(reader->arena, children.count, sizeof(const IrNode *), err);
     if (nodes == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < children.count; i++) {
         Rel rel = {0};
@@ -276,7 +275,7 @@ static Status read_operands(JsonReader *reader, const Json *json, const IrNode *
     return WEIR_OK;
 }
 
-static Status read_union(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_union(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     const IrNode *const *nodes = NULL;
     size_t count = 0;
@@ -290,8 +289,8 @@ static Status read_union(JsonReader *reader, const Json *json, Rel *out, Error *
 }
 
 /* left's distinct rows that are (INTERSECT) or are not (EXCEPT) in right; NULLs are equal. */
-static Status read_distinct_set_operation(JsonReader *reader, const Json *json, JoinKind kind,
-                                          Rel *out, Error *err)
+static Status read_distinct_set_operation(JsonReader *reader, Json *json, JoinKind kind, Rel *out,
+                                          Error *err)
 {
     const IrNode *const *nodes = NULL;
     size_t count = 0;
@@ -302,22 +301,22 @@ static Status read_distinct_set_operation(JsonReader *reader, const Json *json, 
     const size_t width = nodes[0]->column_count;
     IrKey *keys = weir_arena_calloc(reader->arena, width, sizeof *keys, err);
     if (keys == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < width; i++) {
         keys[i].left = weir_expr_column(reader->arena, i, nodes[0]->types[i], err);
         keys[i].right = weir_expr_column(reader->arena, i, nodes[1]->types[i], err);
         keys[i].is_null_safe = true;
         if (keys[i].left == NULL || keys[i].right == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     const IrJoinSpec spec = {.kind = kind, .keys = keys, .key_count = width};
     const IrNode *join = weir_ir_join(reader->ir, nodes[0], nodes[1], &spec, err);
-    return join == NULL ? err->code : make_distinct(reader, join, out, err);
+    return join == NULL ? weir_ir_failure(err) : make_distinct(reader, join, out, err);
 }
 
-static Status read_intersect(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_intersect(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     if (weir_json_find_flag(json, "setop_all")) {
         return weir_json_refuse("INTERSECT ALL", "use INTERSECT, or a join", err);
@@ -325,7 +324,7 @@ static Status read_intersect(JsonReader *reader, const Json *json, Rel *out, Err
     return read_distinct_set_operation(reader, json, JOIN_SEMI, out, err);
 }
 
-static Status read_except(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_except(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     if (weir_json_find_flag(json, "setop_all")) {
         return weir_json_refuse("EXCEPT ALL", "use EXCEPT, or NOT EXISTS", err);
@@ -335,7 +334,7 @@ static Status read_except(JsonReader *reader, const Json *json, Rel *out, Error 
 
 /* --- common table expressions: shared nodes --- */
 
-static Status read_materialized_cte(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_materialized_cte(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     CteFrame frame = {.parent = reader->ctes};
     WEIR_TRY(weir_json_get_index(json, "table_index", &frame.index, err));
@@ -346,7 +345,7 @@ static Status read_materialized_cte(JsonReader *reader, const Json *json, Rel *o
     return status;
 }
 
-static Status read_cte_ref(JsonReader *reader, const Json *json, Rel *out, Error *err)
+static Status read_cte_ref(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     uint64_t index = 0;
     const LogicalType *const *types = NULL;
@@ -402,7 +401,7 @@ static const struct {
     {"LOGICAL_EMPTY_RESULT", weir_json_read_empty_result},
 };
 
-Status weir_json_read_rel(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_rel(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     const char *name = NULL;
     WEIR_TRY(weir_json_get_text(json, "type", &name, err));

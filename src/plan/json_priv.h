@@ -7,7 +7,7 @@
 
 #include "plan/ir.h"
 
-/* json-c's value. */
+/* json-c's value; its accessors are not const. */
 typedef struct json_object Json;
 
 enum {
@@ -52,7 +52,7 @@ typedef struct JsonReader {
     size_t depth;            /* of the operator or expression being read */
     const DelimFrame *delim; /* innermost first; NULL = none */
     const CteFrame *ctes;
-    const Json *scalar_first; /* the first() of a scalar subquery being read; NULL = none */
+    Json *scalar_first; /* the first() of a scalar subquery being read; NULL = none */
     size_t type_count;
     const LogicalType *types[JSON_MAX_TYPES];
 } JsonReader;
@@ -74,7 +74,7 @@ typedef struct JsonScope {
 
 /* An array inside the text. */
 typedef struct JsonArray {
-    const Json *json;
+    Json *json;
     size_t count;
 } JsonArray;
 
@@ -85,37 +85,34 @@ Status weir_json_parse(const char *text, size_t size, Json **out, Error *err) WE
 void weir_json_free(Json *json); /* NULL is allowed */
 
 /* NULL if object is not an object, or the field is absent or null. */
-const Json *weir_json_find(const Json *object, const char *key);
+Json *weir_json_find(Json *object, const char *key);
 
 /* "" if it is absent or not a text. */
-const char *weir_json_find_text(const Json *object, const char *key);
+const char *weir_json_find_text(Json *object, const char *key);
 
 /* False if it is absent. */
-bool weir_json_find_flag(const Json *object, const char *key);
+bool weir_json_find_flag(Json *object, const char *key);
 
-Status weir_json_get(const Json *object, const char *key, const Json **out, Error *err)
+Status weir_json_get(Json *object, const char *key, Json **out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_get_text(Json *object, const char *key, const char **out, Error *err)
     WEIR_MUST_CHECK;
-Status weir_json_get_text(const Json *object, const char *key, const char **out, Error *err)
-    WEIR_MUST_CHECK;
-Status weir_json_get_array(const Json *object, const char *key, JsonArray *out, Error *err)
+Status weir_json_get_array(Json *object, const char *key, JsonArray *out, Error *err)
     WEIR_MUST_CHECK;
 
 /* A natural number. */
-Status weir_json_get_index(const Json *object, const char *key, uint64_t *out, Error *err)
+Status weir_json_get_index(Json *object, const char *key, uint64_t *out, Error *err)
     WEIR_MUST_CHECK;
-Status weir_json_as_index(const Json *json, uint64_t *out, Error *err) WEIR_MUST_CHECK;
-Status weir_json_as_array(const Json *json, JsonArray *out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_as_index(Json *json, uint64_t *out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_as_array(Json *json, JsonArray *out, Error *err) WEIR_MUST_CHECK;
 
 /* The text of a JSON string; it may hold NUL bytes, but is never cut by the arena's copy. */
-Status weir_json_as_text(const Json *json, const char **out, size_t *size, Error *err)
-    WEIR_MUST_CHECK;
-const Json *weir_json_item(const JsonArray *array, size_t i);
+Status weir_json_as_text(Json *json, const char **out, size_t *size, Error *err) WEIR_MUST_CHECK;
+Json *weir_json_item(const JsonArray *array, size_t i);
 
 /* A number in [low, high]. */
-Status weir_json_as_integer(const Json *json, i128 low, i128 high, i128 *out, Error *err)
-    WEIR_MUST_CHECK;
-Status weir_json_as_double(const Json *json, double *out, Error *err) WEIR_MUST_CHECK;
-Status weir_json_as_flag(const Json *json, bool *out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_as_integer(Json *json, i128 low, i128 high, i128 *out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_as_double(Json *json, double *out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_as_flag(Json *json, bool *out, Error *err) WEIR_MUST_CHECK;
 
 /* Enters a level of nesting; weir_json_leave when done. Fails when it is too deep. */
 Status weir_json_enter(JsonReader *reader, Error *err) WEIR_MUST_CHECK;
@@ -123,27 +120,27 @@ void weir_json_leave(JsonReader *reader);
 
 /* --- json_type.c --- */
 
-Status weir_json_read_type(JsonReader *reader, const Json *json, const LogicalType **out,
-                           Error *err) WEIR_MUST_CHECK;
+Status weir_json_read_type(JsonReader *reader, Json *json, const LogicalType **out, Error *err)
+    WEIR_MUST_CHECK;
 
 /* A list of types. */
-Status weir_json_read_types(JsonReader *reader, const Json *object, const char *key,
+Status weir_json_read_types(JsonReader *reader, Json *object, const char *key,
                             const LogicalType *const **out, size_t *count, Error *err)
     WEIR_MUST_CHECK;
 
 /* --- json_value.c --- */
 
 /* A constant: {"type", "is_null", "value"}; nested ones become calls that build them. */
-Status weir_json_read_constant(JsonReader *reader, const Json *json, const Expr **out, Error *err)
+Status weir_json_read_constant(JsonReader *reader, Json *json, const Expr **out, Error *err)
     WEIR_MUST_CHECK;
 
 /* --- json_expr.c --- */
 
-Status weir_json_read_expr(JsonReader *reader, const JsonScope *scope, const Json *json,
-                           const Expr **out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_read_expr(JsonReader *reader, const JsonScope *scope, Json *json, const Expr **out,
+                           Error *err) WEIR_MUST_CHECK;
 
 /* The field `key`, an array of expressions. */
-Status weir_json_read_exprs(JsonReader *reader, const JsonScope *scope, const Json *object,
+Status weir_json_read_exprs(JsonReader *reader, const JsonScope *scope, Json *object,
                             const char *key, const Expr *const **out, size_t *count, Error *err)
     WEIR_MUST_CHECK;
 
@@ -164,8 +161,8 @@ const Expr *weir_json_make_bigint(JsonReader *reader, int64_t value, Error *err)
 
 /* --- json_call.c --- */
 
-Status weir_json_read_call(JsonReader *reader, const JsonScope *scope, const Json *json,
-                           const Expr **out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_read_call(JsonReader *reader, const JsonScope *scope, Json *json, const Expr **out,
+                           Error *err) WEIR_MUST_CHECK;
 
 /* --- json_function.c: what is not a function of its arguments --- */
 
@@ -174,12 +171,11 @@ Status weir_json_check_function(JsonReader *reader, const char *name, size_t arg
 
 /* --- json_plan.c, json_leaf.c, json_join.c, json_aggregate.c: operators --- */
 
-typedef Status (*JsonRelReader)(JsonReader *reader, const Json *json, Rel *out, Error *err);
+typedef Status (*JsonRelReader)(JsonReader *reader, Json *json, Rel *out, Error *err);
 
-Status weir_json_read_rel(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_rel(JsonReader *reader, Json *json, Rel *out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_read_child(JsonReader *reader, Json *json, size_t index, Rel *out, Error *err)
     WEIR_MUST_CHECK;
-Status weir_json_read_child(JsonReader *reader, const Json *json, size_t index, Rel *out,
-                            Error *err) WEIR_MUST_CHECK;
 
 /* All columns of the node, in order. */
 Status weir_json_rel_of(JsonReader *reader, const IrNode *node, Rel *out, Error *err)
@@ -190,15 +186,15 @@ Status weir_json_rel_node(JsonReader *reader, const Rel *rel, const IrNode **out
     WEIR_MUST_CHECK;
 
 /* The columns named by the array `key` of the operator; all if it is empty or absent. */
-Status weir_json_rel_pick(JsonReader *reader, const Rel *rel, const Json *json, const char *key,
-                          Rel *out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_rel_pick(JsonReader *reader, const Rel *rel, Json *json, const char *key, Rel *out,
+                          Error *err) WEIR_MUST_CHECK;
 
 /* Refuses a column that may not be read (a row id, or an unused one). */
 Status weir_json_check_column(const Rel *rel, size_t index, Error *err) WEIR_MUST_CHECK;
 
 /* The aggregate `json` over an operator that has been read. */
-Status weir_json_read_aggregate_over(JsonReader *reader, const Json *json, const Rel *child,
-                                     Rel *out, Error *err) WEIR_MUST_CHECK;
+Status weir_json_read_aggregate_over(JsonReader *reader, Json *json, const Rel *child, Rel *out,
+                                     Error *err) WEIR_MUST_CHECK;
 
 /* Refuses an aggregate that has no operator; shown_name is how the user knows it. */
 Status weir_json_check_call(const IrCall *call, const char *shown_name, Error *err) WEIR_MUST_CHECK;
@@ -206,31 +202,31 @@ Status weir_json_check_call(const IrCall *call, const char *shown_name, Error *e
 /* --- json_subquery.c: uncorrelated subqueries --- */
 
 /* True for the shape of a scalar subquery. */
-bool weir_json_is_scalar(const Json *json);
+bool weir_json_is_scalar(Json *json);
 
 /* left's columns, then the value of the scalar subquery. */
-Status weir_json_read_scalar(JsonReader *reader, const Json *json, const Rel *left, Rel *out,
-                             Error *err) WEIR_MUST_CHECK;
+Status weir_json_read_scalar(JsonReader *reader, Json *json, const Rel *left, Rel *out, Error *err)
+    WEIR_MUST_CHECK;
 
 /* rel's columns, found in node at the same places, then node's last column. */
 Status weir_json_append_column(JsonReader *reader, const Rel *rel, const IrNode *node, Rel *out,
                                Error *err) WEIR_MUST_CHECK;
 
 /* The shape of an uncorrelated EXISTS, a projection; *is_done tells if it is one. */
-Status weir_json_read_exists(JsonReader *reader, const Json *json, Rel *out, bool *is_done,
-                             Error *err) WEIR_MUST_CHECK;
+Status weir_json_read_exists(JsonReader *reader, Json *json, Rel *out, bool *is_done, Error *err)
+    WEIR_MUST_CHECK;
 
-Status weir_json_read_get(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_dummy_scan(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_expression_get(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_chunk_get(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_empty_result(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_aggregate(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_cross_product(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_comparison_join(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_any_join(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_delim_join(JsonReader *reader, const Json *json, Rel *out, Error *err);
-Status weir_json_read_delim_get(JsonReader *reader, const Json *json, Rel *out, Error *err);
+Status weir_json_read_get(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_dummy_scan(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_expression_get(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_chunk_get(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_empty_result(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_aggregate(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_cross_product(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_comparison_join(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_any_join(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_delim_join(JsonReader *reader, Json *json, Rel *out, Error *err);
+Status weir_json_read_delim_get(JsonReader *reader, Json *json, Rel *out, Error *err);
 
 /* --- json_single.c: correlated scalar subqueries --- */
 
@@ -251,10 +247,10 @@ Status weir_json_make_single(JsonReader *reader, const SingleJoin *single, Rel *
 Status weir_json_refuse(const char *what, const char *hint, Error *err) WEIR_MUST_CHECK;
 
 /* Refuses an operator that has no reader, by the name that a user knows. */
-Status weir_json_refuse_operator(const Json *json, const char *name, Error *err) WEIR_MUST_CHECK;
+Status weir_json_refuse_operator(Json *json, const char *name, Error *err) WEIR_MUST_CHECK;
 
 /* The whole text: the object around the plans, then the one plan. */
-Status weir_json_read_plan(JsonReader *reader, const Json *json, const IrNode **out, Error *err)
+Status weir_json_read_plan(JsonReader *reader, Json *json, const IrNode **out, Error *err)
     WEIR_MUST_CHECK;
 
 #endif

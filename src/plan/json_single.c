@@ -33,7 +33,7 @@ static Status is_right_unique(JsonReader *reader, const SingleJoin *single, bool
     const IrNode *right = single->right->node;
     bool *columns = weir_arena_calloc(reader->arena, right->column_count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t k = 0; k < single->key_count; k++) {
         const Expr *key = single->keys[k].right;
@@ -55,7 +55,7 @@ static Status make_left_join(JsonReader *reader, const SingleJoin *single, Rel *
     size_t *columns = weir_arena_calloc(reader->arena, count, sizeof *columns, err);
     out->node = weir_ir_join(reader->ir, single->left->node, single->right->node, &spec, err);
     if (columns == NULL || out->node == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < count; i++) {
         columns[i] =
@@ -79,7 +79,7 @@ static Status group_right(JsonReader *reader, const SingleJoin *single, const Ir
         weir_arena_calloc(reader->arena, single->key_count, sizeof(const Expr *), err);
     IrCall *calls = weir_arena_calloc(reader->arena, call_count, sizeof *calls, err);
     if (groups == NULL || calls == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t k = 0; k < single->key_count; k++) {
         groups[k] = single->keys[k].right;
@@ -94,14 +94,14 @@ static Status group_right(JsonReader *reader, const SingleJoin *single, const Ir
         *call = (IrCall){.name = "min", .arg_count = 1, .type = right->types[i]};
         call->args[0] = weir_expr_column(reader->arena, i, right->types[i], err);
         if (call->args[0] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
         WEIR_TRY(weir_json_check_call(call, "first (a correlated subquery as a value)", err));
     }
     const IrAggregateSpec spec = {
         .groups = groups, .group_count = single->key_count, .calls = calls, .call_count = used};
     *out = weir_ir_aggregate(reader->ir, right, &spec, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* CASE WHEN count > 1 THEN error(MESSAGE) ELSE value END over the joined columns. */
@@ -112,13 +112,13 @@ static Status make_check(JsonReader *reader, const Expr *count, const Expr *valu
     const Expr **message = weir_arena_alloc(reader->arena, sizeof(const Expr *), err);
     const Expr **args = weir_arena_calloc(reader->arena, 3, sizeof(const Expr *), err);
     if (compared == NULL || message == NULL || args == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     compared[0] = count;
     compared[1] = weir_json_make_bigint(reader, 1, err);
     message[0] = weir_json_make_text(reader, MESSAGE, sizeof MESSAGE - 1, err);
     if (compared[1] == NULL || message[0] == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const Expr test = {
         .kind = EXPR_COMPARE,
@@ -132,7 +132,7 @@ static Status make_check(JsonReader *reader, const Expr *count, const Expr *valu
     args[2] = value;
     const Expr check = {.kind = EXPR_CASE, .type = value->type, .args = args, .arg_count = 3};
     *out = args[0] == NULL || args[1] == NULL ? NULL : weir_json_make_expr(reader, &check, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* The joined columns in the order of left, then right, each value behind its check. */
@@ -147,7 +147,7 @@ static Status project_checked(JsonReader *reader, const SingleJoin *single, cons
     const Expr *count =
         weir_expr_column(reader->arena, count_column, join->types[count_column], err);
     if (exprs == NULL || count == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     size_t next = count_column + 1;
     for (size_t i = 0; i < left_width + right_width; i++) {
@@ -158,14 +158,14 @@ static Status project_checked(JsonReader *reader, const SingleJoin *single, cons
         }
         exprs[i] = weir_expr_column(reader->arena, column, join->types[column], err);
         if (exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
         if (key == SIZE_MAX) {
             WEIR_TRY(make_check(reader, count, exprs[i], &exprs[i], err));
         }
     }
     out->node = weir_ir_project(reader->ir, join, exprs, left_width + right_width, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 Status weir_json_make_single(JsonReader *reader, const SingleJoin *single, Rel *out, Error *err)
@@ -188,16 +188,16 @@ Status weir_json_make_single(JsonReader *reader, const SingleJoin *single, Rel *
     WEIR_TRY(group_right(reader, single, &grouped, err));
     IrKey *keys = weir_arena_calloc(reader->arena, single->key_count, sizeof *keys, err);
     if (keys == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t k = 0; k < single->key_count; k++) {
         keys[k] = single->keys[k];
         keys[k].right = weir_expr_column(reader->arena, k, grouped->types[k], err);
         if (keys[k].right == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     const IrJoinSpec spec = {.kind = JOIN_LEFT, .keys = keys, .key_count = single->key_count};
     const IrNode *join = weir_ir_join(reader->ir, single->left->node, grouped, &spec, err);
-    return join == NULL ? err->code : project_checked(reader, single, join, out, err);
+    return join == NULL ? weir_ir_failure(err) : project_checked(reader, single, join, out, err);
 }

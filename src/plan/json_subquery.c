@@ -10,7 +10,7 @@
 #include "plan/json_priv.h"
 
 /* Item `index` of an array field of `count` items; NULL if it has another number. */
-static const Json *item_at(const Json *json, const char *key, size_t index, size_t count)
+static Json *item_at(Json *json, const char *key, size_t index, size_t count)
 {
     JsonArray array = {0};
     Error ignored = {0};
@@ -21,17 +21,17 @@ static const Json *item_at(const Json *json, const char *key, size_t index, size
 }
 
 /* The only item of an array field; NULL if there is not exactly one. */
-static const Json *only_item(const Json *json, const char *key)
+static Json *only_item(Json *json, const char *key)
 {
     return item_at(json, key, 0, 1);
 }
 
-static bool has_text(const Json *json, const char *key, const char *text)
+static bool has_text(Json *json, const char *key, const char *text)
 {
     return strcmp(weir_json_find_text(json, key), text) == 0;
 }
 
-static bool is_empty_array(const Json *json, const char *key)
+static bool is_empty_array(Json *json, const char *key)
 {
     JsonArray array = {0};
     Error ignored = {0};
@@ -39,18 +39,18 @@ static bool is_empty_array(const Json *json, const char *key)
 }
 
 /* LIMIT 1 without OFFSET. */
-static bool is_limit_one(const Json *json)
+static bool is_limit_one(Json *json)
 {
     uint64_t limit = 0;
     Error ignored = {0};
-    const Json *value = weir_json_find(json, "limit_val");
+    Json *value = weir_json_find(json, "limit_val");
     return has_text(json, "type", "LOGICAL_LIMIT") && has_text(value, "type", "CONSTANT_VALUE") &&
            weir_json_get_index(value, "constant_integer", &limit, &ignored) == WEIR_OK &&
            limit == 1 && has_text(weir_json_find(json, "offset_val"), "type", "UNSET");
 }
 
 /* #index */
-static bool is_ref(const Json *json, uint64_t index)
+static bool is_ref(Json *json, uint64_t index)
 {
     uint64_t found = 0;
     Error ignored = {0};
@@ -59,11 +59,11 @@ static bool is_ref(const Json *json, uint64_t index)
 }
 
 /* #index `compare` 1 */
-static bool is_one_test(const Json *json, const char *compare, uint64_t index)
+static bool is_one_test(Json *json, const char *compare, uint64_t index)
 {
     uint64_t one = 0;
     Error ignored = {0};
-    const Json *right = weir_json_find(json, "right");
+    Json *right = weir_json_find(json, "right");
     return has_text(json, "type", compare) && is_ref(weir_json_find(json, "left"), index) &&
            has_text(right, "expression_class", "BOUND_CONSTANT") &&
            weir_json_get_index(weir_json_find(right, "value"), "value", &one, &ignored) ==
@@ -72,7 +72,7 @@ static bool is_one_test(const Json *json, const char *compare, uint64_t index)
 }
 
 /* An aggregate over all rows without more. */
-static bool is_global_aggregate(const Json *json)
+static bool is_global_aggregate(Json *json)
 {
     return has_text(json, "type", "LOGICAL_AGGREGATE_AND_GROUP_BY") &&
            is_empty_array(json, "groups") && is_empty_array(json, "grouping_functions");
@@ -84,12 +84,12 @@ static Status make_count_test(JsonReader *reader, const IrNode *aggregate, Rel *
     const Expr **args = weir_arena_calloc(reader->arena, 2, sizeof(const Expr *), err);
     const Expr **exprs = weir_arena_alloc(reader->arena, sizeof(const Expr *), err);
     if (args == NULL || exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     args[0] = weir_expr_column(reader->arena, 0, weir_type_simple(TYPE_BIGINT), err);
     args[1] = weir_json_make_bigint(reader, 1, err);
     if (args[0] == NULL || args[1] == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const Expr test = {
         .kind = EXPR_COMPARE,
@@ -100,17 +100,16 @@ static Status make_count_test(JsonReader *reader, const IrNode *aggregate, Rel *
     };
     exprs[0] = weir_json_make_expr(reader, &test, err);
     if (exprs[0] == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     return weir_json_rel_of(reader, weir_ir_project(reader->ir, aggregate, exprs, 1, err), out,
                             err);
 }
 
-Status weir_json_read_exists(JsonReader *reader, const Json *json, Rel *out, bool *is_done,
-                             Error *err)
+Status weir_json_read_exists(JsonReader *reader, Json *json, Rel *out, bool *is_done, Error *err)
 {
-    const Json *aggregate = only_item(json, "children");
-    const Json *limit = only_item(aggregate, "children");
+    Json *aggregate = only_item(json, "children");
+    Json *limit = only_item(aggregate, "children");
     *is_done = is_global_aggregate(aggregate) &&
                has_text(only_item(aggregate, "expressions"), "name", "count_star") &&
                is_limit_one(limit) &&
@@ -128,11 +127,11 @@ Status weir_json_read_exists(JsonReader *reader, const Json *json, Rel *out, boo
     return make_count_test(reader, counted.node, out, err);
 }
 
-bool weir_json_is_scalar(const Json *json)
+bool weir_json_is_scalar(Json *json)
 {
-    const Json *aggregate = only_item(json, "children");
-    const Json *expr = only_item(json, "expressions");
-    const Json *check = only_item(expr, "case_checks");
+    Json *aggregate = only_item(json, "children");
+    Json *expr = only_item(json, "expressions");
+    Json *check = only_item(expr, "case_checks");
     return has_text(json, "type", "LOGICAL_PROJECTION") && is_global_aggregate(aggregate) &&
            has_text(item_at(aggregate, "expressions", 0, 2), "name", "first") &&
            has_text(item_at(aggregate, "expressions", 1, 2), "name", "count_star") &&
@@ -143,8 +142,8 @@ bool weir_json_is_scalar(const Json *json)
 }
 
 /* The subquery is one row: its value alone. */
-static Status read_value(JsonReader *reader, const Json *first, const Rel *child,
-                         const IrNode **out, Error *err)
+static Status read_value(JsonReader *reader, Json *first, const Rel *child, const IrNode **out,
+                         Error *err)
 {
     const JsonScope scope = {.left = child};
     const Expr *const *args = NULL;
@@ -154,24 +153,24 @@ static Status read_value(JsonReader *reader, const Json *first, const Rel *child
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: first of %zu", count);
     }
     *out = weir_ir_project(reader->ir, child->node, args, 1, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* left, then the value behind its check. */
-static Status make_checked(JsonReader *reader, const Json *json, const Rel *left,
-                           const IrNode *aggregate, Rel *out, Error *err)
+static Status make_checked(JsonReader *reader, Json *json, const Rel *left, const IrNode *aggregate,
+                           Rel *out, Error *err)
 {
     const IrJoinSpec spec = {.kind = JOIN_INNER};
     const size_t width = left->node->column_count;
     const IrNode *product = weir_ir_join(reader->ir, left->node, aggregate, &spec, err);
     const Expr **exprs = weir_arena_calloc(reader->arena, width + 1, sizeof(const Expr *), err);
     if (product == NULL || exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < width; i++) {
         exprs[i] = weir_expr_column(reader->arena, i, product->types[i], err);
         if (exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     const size_t columns[2] = {width, width + 1};
@@ -180,14 +179,14 @@ static Status make_checked(JsonReader *reader, const Json *json, const Rel *left
     WEIR_TRY(
         weir_json_read_expr(reader, &scope, only_item(json, "expressions"), &exprs[width], err));
     const IrNode *node = weir_ir_project(reader->ir, product, exprs, width + 1, err);
-    return node == NULL ? err->code : weir_json_append_column(reader, left, node, out, err);
+    return node == NULL ? weir_ir_failure(err)
+                        : weir_json_append_column(reader, left, node, out, err);
 }
 
-Status weir_json_read_scalar(JsonReader *reader, const Json *json, const Rel *left, Rel *out,
-                             Error *err)
+Status weir_json_read_scalar(JsonReader *reader, Json *json, const Rel *left, Rel *out, Error *err)
 {
-    const Json *aggregate = only_item(json, "children");
-    const Json *first = item_at(aggregate, "expressions", 0, 2);
+    Json *aggregate = only_item(json, "children");
+    Json *first = item_at(aggregate, "expressions", 0, 2);
     const IrJoinSpec spec = {.kind = JOIN_INNER};
     Rel child = {0};
     WEIR_TRY(weir_json_read_child(reader, aggregate, 0, &child, err));
@@ -195,7 +194,7 @@ Status weir_json_read_scalar(JsonReader *reader, const Json *json, const Rel *le
         const IrNode *value = NULL;
         WEIR_TRY(read_value(reader, first, &child, &value, err));
         const IrNode *product = weir_ir_join(reader->ir, left->node, value, &spec, err);
-        return product == NULL ? err->code
+        return product == NULL ? weir_ir_failure(err)
                                : weir_json_append_column(reader, left, product, out, err);
     }
     Rel counted = {0};

@@ -68,7 +68,7 @@ static Status refuse_statement(const char *what, Error *err)
     return status;
 }
 
-Status weir_json_refuse_operator(const Json *json, const char *name, Error *err)
+Status weir_json_refuse_operator(Json *json, const char *name, Error *err)
 {
     WEIR_UNUSED(json);
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(REFUSED); i++) {
@@ -104,7 +104,7 @@ static Status report_not_implemented(const char *message, Error *err)
 }
 
 /* The failure of planning, as DuckDB words it. */
-static Status report_failure(const Json *json, Error *err)
+static Status report_failure(Json *json, Error *err)
 {
     const char *type = weir_json_find_text(json, "error_type");
     const char *message = weir_json_find_text(json, "error_message");
@@ -133,7 +133,7 @@ static Status report_failure(const Json *json, Error *err)
 /* --- the plan --- */
 
 /* ORDER BY on top of the definition, maybe below the projection that cuts off its columns. */
-static bool has_order_on_top(const Json *json)
+static bool has_order_on_top(Json *json)
 {
     const char *name = weir_json_find_text(json, "type");
     const bool is_cte = strcmp(name, "LOGICAL_MATERIALIZED_CTE") == 0;
@@ -148,12 +148,12 @@ static bool has_order_on_top(const Json *json)
         children.count != (is_cte ? 2 : 1)) {
         return false;
     }
-    const Json *child = weir_json_item(&children, children.count - 1);
+    Json *child = weir_json_item(&children, children.count - 1);
     return is_cte ? has_order_on_top(child)
                   : strcmp(weir_json_find_text(child, "type"), "LOGICAL_ORDER_BY") == 0;
 }
 
-Status weir_json_read_plan(JsonReader *reader, const Json *json, const IrNode **out, Error *err)
+Status weir_json_read_plan(JsonReader *reader, Json *json, const IrNode **out, Error *err)
 {
     JsonArray plans = {0};
     if (weir_json_find_flag(json, "error")) {
@@ -167,7 +167,7 @@ Status weir_json_read_plan(JsonReader *reader, const Json *json, const IrNode **
         weir_error_hint(err, "write one SELECT");
         return status;
     }
-    const Json *plan = weir_json_item(&plans, 0);
+    Json *plan = weir_json_item(&plans, 0);
     if (has_order_on_top(plan)) {
         return weir_json_refuse("ORDER BY", "put ORDER BY into the query that reads the view", err);
     }

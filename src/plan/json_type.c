@@ -17,8 +17,7 @@ static Status refuse_type(const char *name, Error *err)
     return status;
 }
 
-static Status read_decimal(JsonReader *reader, const Json *info, const LogicalType **out,
-                           Error *err)
+static Status read_decimal(JsonReader *reader, Json *info, const LogicalType **out, Error *err)
 {
     uint64_t width = 0;
     uint64_t scale = 0;
@@ -29,16 +28,16 @@ static Status read_decimal(JsonReader *reader, const Json *info, const LogicalTy
                               (unsigned long long)width, (unsigned long long)scale);
     }
     *out = weir_type_decimal(reader->arena, (uint8_t)width, (uint8_t)scale, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
-static Status read_enum(JsonReader *reader, const Json *info, const LogicalType **out, Error *err)
+static Status read_enum(JsonReader *reader, Json *info, const LogicalType **out, Error *err)
 {
     JsonArray values = {0};
     WEIR_TRY(weir_json_get_array(info, "values", &values, err));
     const char **names = weir_arena_calloc(reader->arena, values.count, sizeof *names, err);
     if (names == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < values.count; i++) {
         size_t size = 0;
@@ -48,17 +47,18 @@ static Status read_enum(JsonReader *reader, const Json *info, const LogicalType 
         }
     }
     *out = weir_type_enum(reader->arena, names, values.count, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* LIST, ARRAY and MAP: the type of the elements. */
-static Status read_list(JsonReader *reader, TypeId id, const Json *info, const LogicalType **out,
+static Status read_list(JsonReader *reader, TypeId id, Json *info, const LogicalType **out,
                         Error *err)
 {
-    const Json *json = NULL;
+    Json *json = NULL;
     const LogicalType *child = NULL;
     WEIR_TRY(weir_json_get(info, "child_type", &json, err));
     WEIR_TRY(weir_json_read_type(reader, json, &child, err));
+    WEIR_ASSERT(child != NULL);
     if (id == TYPE_ARRAY) {
         uint64_t size = 0;
         WEIR_TRY(weir_json_get_index(info, "size", &size, err));
@@ -72,11 +72,11 @@ static Status read_list(JsonReader *reader, TypeId id, const Json *info, const L
         }
         *out = weir_type_map(reader->arena, child->children[0], child->children[1], err);
     }
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* STRUCT and UNION; the first field of a UNION is its tag. */
-static Status read_struct(JsonReader *reader, TypeId id, const Json *info, const LogicalType **out,
+static Status read_struct(JsonReader *reader, TypeId id, Json *info, const LogicalType **out,
                           Error *err)
 {
     JsonArray fields = {0};
@@ -91,17 +91,17 @@ static Status read_struct(JsonReader *reader, TypeId id, const Json *info, const
     const LogicalType **types =
         weir_arena_calloc(reader->arena, count, sizeof(const LogicalType *), err);
     if (names == NULL || types == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < count; i++) {
-        const Json *field = weir_json_item(&fields, first + i);
-        const Json *type = NULL;
+        Json *field = weir_json_item(&fields, first + i);
+        Json *type = NULL;
         WEIR_TRY(weir_json_get_text(field, "first", &names[i], err));
         WEIR_TRY(weir_json_get(field, "second", &type, err));
         WEIR_TRY(weir_json_read_type(reader, type, &types[i], err));
     }
     *out = weir_type_struct(reader->arena, id, names, types, count, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status check_alias(const char *alias, Error *err)
@@ -120,7 +120,7 @@ static bool has_parameters(TypeId id)
            id == TYPE_MAP || id == TYPE_STRUCT || id == TYPE_UNION;
 }
 
-static Status read_with_parameters(JsonReader *reader, TypeId id, const Json *info,
+static Status read_with_parameters(JsonReader *reader, TypeId id, Json *info,
                                    const LogicalType **out, Error *err)
 {
     if (id == TYPE_DECIMAL) {
@@ -149,12 +149,11 @@ static const LogicalType *reuse_type(JsonReader *reader, const LogicalType *type
     return type;
 }
 
-Status weir_json_read_type(JsonReader *reader, const Json *json, const LogicalType **out,
-                           Error *err)
+Status weir_json_read_type(JsonReader *reader, Json *json, const LogicalType **out, Error *err)
 {
     const char *name = NULL;
     WEIR_TRY(weir_json_get_text(json, "id", &name, err));
-    const Json *info = weir_json_find(json, "type_info");
+    Json *info = weir_json_find(json, "type_info");
     const char *alias = weir_json_find_text(info, "alias");
     WEIR_TRY(check_alias(alias, err));
     const TypeId id = weir_type_id_from_name(name);
@@ -175,6 +174,7 @@ Status weir_json_read_type(JsonReader *reader, const Json *json, const LogicalTy
     if (status != WEIR_OK) {
         return status;
     }
+    WEIR_ASSERT(type != NULL);
     *out = reuse_type(reader, type);
     if (*out != type && reader->type_count == known) {
         /* Nothing kept points into what was just made. */
@@ -183,7 +183,7 @@ Status weir_json_read_type(JsonReader *reader, const Json *json, const LogicalTy
     return WEIR_OK;
 }
 
-Status weir_json_read_types(JsonReader *reader, const Json *object, const char *key,
+Status weir_json_read_types(JsonReader *reader, Json *object, const char *key,
                             const LogicalType *const **out, size_t *count, Error *err)
 {
     JsonArray array = {0};
@@ -194,7 +194,7 @@ Status weir_json_read_types(JsonReader *reader, const Json *object, const char *
     const LogicalType **types =
         weir_arena_calloc(reader->arena, array.count, sizeof(const LogicalType *), err);
     if (types == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < array.count; i++) {
         WEIR_TRY(weir_json_read_type(reader, weir_json_item(&array, i), &types[i], err));

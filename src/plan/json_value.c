@@ -29,9 +29,9 @@ static bool integer_range(PhysType phys, i128 *low, i128 *high)
 }
 
 /* {"upper", "lower"}: both halves as they stand in memory. */
-static Status read_128(const Json *json, Value *out, Error *err)
+static Status read_128(Json *json, Value *out, Error *err)
 {
-    const Json *upper_json = NULL;
+    Json *upper_json = NULL;
     uint64_t lower = 0;
     i128 upper = 0;
     WEIR_TRY(weir_json_get(json, "upper", &upper_json, err));
@@ -43,7 +43,7 @@ static Status read_128(const Json *json, Value *out, Error *err)
     return WEIR_OK;
 }
 
-static Status read_integer(const Json *json, Value *out, Error *err)
+static Status read_integer(Json *json, Value *out, Error *err)
 {
     i128 low = 0;
     i128 high = 0;
@@ -60,7 +60,7 @@ static Status read_integer(const Json *json, Value *out, Error *err)
     return WEIR_OK;
 }
 
-static Status read_float(const Json *json, Value *out, Error *err)
+static Status read_float(Json *json, Value *out, Error *err)
 {
     double number = 0.0;
     WEIR_TRY(weir_json_as_double(json, &number, err));
@@ -73,12 +73,12 @@ static Status read_float(const Json *json, Value *out, Error *err)
     return WEIR_OK;
 }
 
-static Status read_interval(const Json *json, Value *out, Error *err)
+static Status read_interval(Json *json, Value *out, Error *err)
 {
     static const char *const FIELDS[3] = {"months", "days", "micros"};
     i128 parts[3] = {0};
     for (size_t i = 0; i < 3; i++) {
-        const Json *part = NULL;
+        Json *part = NULL;
         WEIR_TRY(weir_json_get(json, FIELDS[i], &part, err));
         const i128 low = i < 2 ? (i128)INT32_MIN : (i128)INT64_MIN;
         const i128 high = i < 2 ? (i128)INT32_MAX : (i128)INT64_MAX;
@@ -127,14 +127,14 @@ static size_t unescape_blob(char *text, size_t size)
     return used;
 }
 
-static Status read_string(JsonReader *reader, const Json *json, Value *out, Error *err)
+static Status read_string(JsonReader *reader, Json *json, Value *out, Error *err)
 {
     const char *text = NULL;
     size_t size = 0;
     WEIR_TRY(weir_json_as_text(json, &text, &size, err));
     char *copy = weir_arena_strndup(reader->arena, text, size, err);
     if (copy == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (out->type->id == TYPE_BLOB) {
         size = unescape_blob(copy, size);
@@ -150,7 +150,7 @@ static Status read_string(JsonReader *reader, const Json *json, Value *out, Erro
     return WEIR_OK;
 }
 
-static Status read_scalar(JsonReader *reader, const Json *json, Value *out, Error *err)
+static Status read_scalar(JsonReader *reader, Json *json, Value *out, Error *err)
 {
     const LogicalType *type = out->type;
     if (type->id == TYPE_BOOLEAN) {
@@ -187,7 +187,7 @@ static Status make_builder(JsonReader *reader, const Builder *builder, const Exp
 {
     CallExtra *extra = weir_arena_zalloc(reader->arena, sizeof *extra, err);
     if (extra == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     extra->arg_names = builder->names;
     extra->wrap_in_cast = builder->names == NULL && !weir_type_is_unspellable(builder->type);
@@ -200,7 +200,7 @@ static Status make_builder(JsonReader *reader, const Builder *builder, const Exp
         .extra = extra,
     };
     *out = weir_json_make_expr(reader, &call, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status build_array(JsonReader *reader, const LogicalType *type, const Expr *const *parts,
@@ -209,14 +209,14 @@ static Status build_array(JsonReader *reader, const LogicalType *type, const Exp
     const LogicalType *list_type = weir_type_list(reader->arena, type->children[0], err);
     const Expr **list = weir_arena_alloc(reader->arena, sizeof(const Expr *), err);
     if (list_type == NULL || list == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const Builder builder = {
         .function = "list_value", .type = list_type, .args = parts, .arg_count = count};
     WEIR_TRY(make_builder(reader, &builder, &list[0], err));
     const Expr cast = {.kind = EXPR_CAST, .type = type, .args = list, .arg_count = 1};
     *out = weir_json_make_expr(reader, &cast, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* parts: STRUCTs of key and value. */
@@ -229,7 +229,7 @@ static Status build_map(JsonReader *reader, const LogicalType *type, const Expr 
     const LogicalType *list_type = entry == NULL ? NULL : weir_type_list(reader->arena, entry, err);
     const Expr **list = weir_arena_alloc(reader->arena, sizeof(const Expr *), err);
     if (list_type == NULL || list == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const Builder entries = {
         .function = "list_value", .type = list_type, .args = parts, .arg_count = count};
@@ -240,7 +240,7 @@ static Status build_map(JsonReader *reader, const LogicalType *type, const Expr 
 }
 
 /* parts: the tag, then the member. */
-static Status build_union(JsonReader *reader, const LogicalType *type, const Json *tag_json,
+static Status build_union(JsonReader *reader, const LogicalType *type, Json *tag_json,
                           const Expr *const *parts, const Expr **out, Error *err)
 {
     uint64_t tag = 0;
@@ -252,7 +252,7 @@ static Status build_union(JsonReader *reader, const LogicalType *type, const Jso
                                               &type->children[tag], 1, err);
     const Expr **inner = weir_arena_alloc(reader->arena, sizeof(const Expr *), err);
     if (one == NULL || inner == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const Builder member = {
         .function = "union_value",
@@ -264,7 +264,7 @@ static Status build_union(JsonReader *reader, const LogicalType *type, const Jso
     WEIR_TRY(make_builder(reader, &member, &inner[0], err));
     const Expr cast = {.kind = EXPR_CAST, .type = type, .args = inner, .arg_count = 1};
     *out = weir_json_make_expr(reader, &cast, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* Number of parts that the type demands; SIZE_MAX = any. */
@@ -279,8 +279,8 @@ static size_t part_count(const LogicalType *type)
     return type->id == TYPE_ARRAY ? (size_t)type->array_size : SIZE_MAX;
 }
 
-static Status read_nested(JsonReader *reader, const LogicalType *type, const Json *json,
-                          const Expr **out, Error *err)
+static Status read_nested(JsonReader *reader, const LogicalType *type, Json *json, const Expr **out,
+                          Error *err)
 {
     JsonArray children = {0};
     WEIR_TRY(weir_json_get_array(json, "children", &children, err));
@@ -292,7 +292,7 @@ static Status read_nested(JsonReader *reader, const LogicalType *type, const Jso
     const Expr **parts =
         weir_arena_calloc(reader->arena, children.count, sizeof(const Expr *), err);
     if (parts == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < children.count; i++) {
         WEIR_TRY(weir_json_read_constant(reader, weir_json_item(&children, i), &parts[i], err));
@@ -318,16 +318,16 @@ static Status read_nested(JsonReader *reader, const LogicalType *type, const Jso
     return make_builder(reader, &builder, out, err);
 }
 
-Status weir_json_read_constant(JsonReader *reader, const Json *json, const Expr **out, Error *err)
+Status weir_json_read_constant(JsonReader *reader, Json *json, const Expr **out, Error *err)
 {
-    const Json *type_json = NULL;
-    const Json *value_json = NULL;
+    Json *type_json = NULL;
+    Json *value_json = NULL;
     const LogicalType *type = NULL;
     WEIR_TRY(weir_json_get(json, "type", &type_json, err));
     WEIR_TRY(weir_json_read_type(reader, type_json, &type, err));
     if (weir_json_find_flag(json, "is_null")) {
         *out = weir_json_make_null(reader, type, err);
-        return *out == NULL ? err->code : WEIR_OK;
+        return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
     }
     WEIR_TRY(weir_json_get(json, "value", &value_json, err));
     if (weir_type_is_nested(type)) {
@@ -339,5 +339,5 @@ Status weir_json_read_constant(JsonReader *reader, const Json *json, const Expr 
     Expr constant = {.kind = EXPR_CONSTANT, .type = type, .value = {.type = type}};
     WEIR_TRY(read_scalar(reader, value_json, &constant.value, err));
     *out = weir_json_make_expr(reader, &constant, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }

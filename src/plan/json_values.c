@@ -67,7 +67,7 @@ static Status make_shape(JsonReader *reader, const Expr *expr, size_t *next, con
     if (expr->kind == EXPR_CONSTANT) {
         *out = weir_expr_column(reader->arena, *next, expr->type, err);
         (*next)++;
-        return *out == NULL ? err->code : WEIR_OK;
+        return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
     }
     if (!is_transparent(expr)) {
         return WEIR_OK;
@@ -75,7 +75,7 @@ static Status make_shape(JsonReader *reader, const Expr *expr, size_t *next, con
     const Expr **args =
         weir_arena_calloc(reader->arena, expr->arg_count, sizeof(const Expr *), err);
     if (args == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < expr->arg_count; i++) {
         WEIR_TRY(make_shape(reader, expr->args[i], next, &args[i], err));
@@ -83,7 +83,7 @@ static Status make_shape(JsonReader *reader, const Expr *expr, size_t *next, con
     Expr copy = *expr;
     copy.args = args;
     *out = weir_json_make_expr(reader, &copy, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* True if the expression has the shape; then values holds its constants. */
@@ -122,7 +122,7 @@ static Status grow_group(ValuesReader *values, RowGroup *group, Error *err)
     const size_t row_bytes = group->constant_count * sizeof *group->values;
     Value *grown = weir_arena_calloc(values->reader->arena, capacity, row_bytes, err);
     if (grown == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (group->row_count > 0) {
         memcpy(grown, group->values, group->row_count * row_bytes);
@@ -158,7 +158,7 @@ static Status add_group(ValuesReader *values, const Expr *const *row, Error *err
     const LogicalType **types =
         weir_arena_calloc(arena, constant_count, sizeof(const LogicalType *), err);
     if (shape == NULL || types == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     size_t next = 0;
     for (size_t i = 0; i < values->column_count; i++) {
@@ -217,7 +217,7 @@ static Status make_constant_rows(JsonReader *reader, const Expr *const *const *r
     values.groups = weir_arena_calloc(reader->arena, row_count, sizeof *values.groups, err);
     const IrNode **nodes = weir_arena_calloc(reader->arena, row_count, sizeof(const IrNode *), err);
     if (values.groups == NULL || nodes == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < row_count; i++) {
         WEIR_TRY(add_row(&values, rows[i], err));
@@ -225,7 +225,7 @@ static Status make_constant_rows(JsonReader *reader, const Expr *const *const *r
     for (size_t i = 0; i < values.group_count; i++) {
         nodes[i] = make_group_node(&values, &values.groups[i], err);
         if (nodes[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     return make_union(reader, nodes, values.group_count, out, err);
@@ -238,18 +238,18 @@ static Status make_projected_rows(JsonReader *reader, const IrNode *child,
 {
     const IrNode **nodes = weir_arena_calloc(reader->arena, row_count, sizeof(const IrNode *), err);
     if (nodes == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < row_count; i++) {
         nodes[i] = weir_ir_project(reader->ir, child, rows[i], column_count, err);
         if (nodes[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     return make_union(reader, nodes, row_count, out, err);
 }
 
-static Status read_row(JsonReader *reader, const JsonScope *scope, const Json *json,
+static Status read_row(JsonReader *reader, const JsonScope *scope, Json *json,
                        const LogicalType *const *types, size_t column_count,
                        const Expr *const **out, Error *err)
 {
@@ -257,7 +257,7 @@ static Status read_row(JsonReader *reader, const JsonScope *scope, const Json *j
     WEIR_TRY(weir_json_as_array(json, &array, err));
     const Expr **row = weir_arena_calloc(reader->arena, column_count, sizeof(const Expr *), err);
     if (row == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (array.count != column_count) {
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: a row of %zu values",
@@ -274,7 +274,7 @@ static Status read_row(JsonReader *reader, const JsonScope *scope, const Json *j
     return WEIR_OK;
 }
 
-Status weir_json_read_expression_get(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_expression_get(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
     Rel child = {0};
     JsonArray array = {0};
@@ -293,7 +293,7 @@ Status weir_json_read_expression_get(JsonReader *reader, const Json *json, Rel *
     const Expr *const **rows =
         weir_arena_calloc(reader->arena, array.count, sizeof(const Expr *const *), err);
     if (rows == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const JsonScope scope = {.left = &child};
     for (size_t i = 0; i < array.count; i++) {
@@ -308,9 +308,9 @@ Status weir_json_read_expression_get(JsonReader *reader, const Json *json, Rel *
 }
 
 /* {"types": [...], "values": [column, ...]}, a column being an array of constants. */
-Status weir_json_read_chunk_get(JsonReader *reader, const Json *json, Rel *out, Error *err)
+Status weir_json_read_chunk_get(JsonReader *reader, Json *json, Rel *out, Error *err)
 {
-    const Json *collection = NULL;
+    Json *collection = NULL;
     const LogicalType *const *types = NULL;
     size_t column_count = 0;
     JsonArray columns = {0};
@@ -328,7 +328,7 @@ Status weir_json_read_chunk_get(JsonReader *reader, const Json *json, Rel *out, 
     }
     Value *values = weir_arena_calloc(reader->arena, row_count, column_count * sizeof *values, err);
     if (values == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t c = 0; c < column_count; c++) {
         JsonArray column = {0};

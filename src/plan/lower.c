@@ -32,7 +32,7 @@ static Status add_op(Lowerer *l, const PlanOp *op, size_t *out, Error *err)
         const size_t capacity = program->op_capacity == 0 ? 16 : 2 * program->op_capacity;
         PlanOp *grown = weir_arena_calloc(l->arena, capacity, sizeof *grown, err);
         if (grown == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
         if (program->op_count > 0) {
             memcpy(grown, program->ops, program->op_count * sizeof *grown);
@@ -64,7 +64,7 @@ static Status add_exact(Lowerer *l, const PlanOp *op, Lowered *out, Error *err)
 {
     WEIR_TRY(add_op(l, op, &out->op, err));
     out->columns = identity(l, op->schema.count, err);
-    return out->columns == NULL ? err->code : WEIR_OK;
+    return out->columns == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Schema node_schema(const IrNode *node)
@@ -77,12 +77,12 @@ static Status remap_list(Lowerer *l, const Expr *const *exprs, size_t count, con
 {
     const Expr **list = weir_arena_calloc(l->arena, count, sizeof(const Expr *), err);
     if (list == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < count; i++) {
         list[i] = weir_expr_remap(l->arena, exprs[i], map, err);
         if (list[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     *out = list;
@@ -96,7 +96,7 @@ static Status lower_scan(Lowerer *l, const IrNode *node, Lowered *out, Error *er
     const IrScan *scan = weir_ir_as_scan(node);
     size_t *columns = weir_arena_calloc(l->arena, node->column_count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         columns[i] = l->source_columns[scan->table->index][scan->columns[i]];
@@ -186,7 +186,7 @@ static Status lower_project(Lowerer *l, const IrNode *node, Lowered *out, Error 
     WEIR_TRY(lower_node(l, node->children[0], &child, err));
     size_t *columns = weir_arena_calloc(l->arena, node->column_count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         columns[i] = child.columns[project->exprs[i]->column];
@@ -220,12 +220,12 @@ static Status lower_exact(Lowerer *l, const IrNode *node, size_t *out, Error *er
     }
     const Expr **exprs = weir_arena_calloc(l->arena, node->column_count, sizeof(const Expr *), err);
     if (exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         exprs[i] = weir_expr_column(l->arena, lowered.columns[i], node->types[i], err);
         if (exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     const PlanOp op = {
@@ -274,7 +274,7 @@ static Status lower_aggregate(Lowerer *l, const IrNode *node, Lowered *out, Erro
     size_t *groups = weir_arena_calloc(l->arena, aggregate->group_count, sizeof *groups, err);
     AggregateCall *calls = weir_arena_calloc(l->arena, aggregate->call_count, sizeof *calls, err);
     if (groups == NULL || calls == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < aggregate->group_count; i++) {
         groups[i] = column_of(&child, aggregate->groups[i]);
@@ -325,7 +325,7 @@ static Status lower_residual(Lowerer *l, const IrNode *node, const Lowered sides
     }
     size_t *map = weir_arena_calloc(l->arena, count, sizeof *map, err);
     if (map == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < count; i++) {
         map[i] = i < left_count
@@ -333,7 +333,7 @@ static Status lower_residual(Lowerer *l, const IrNode *node, const Lowered sides
                      : schema_of(l, sides[0].op)->count + sides[1].columns[i - left_count];
     }
     *out = weir_expr_remap(l->arena, residual, map, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static const size_t *pick(Lowerer *l, const size_t *columns, const size_t *shown, size_t count,
@@ -356,7 +356,7 @@ static Status lower_join(Lowerer *l, const IrNode *node, Lowered *out, Error *er
     size_t *right_keys = weir_arena_calloc(l->arena, join->key_count, sizeof *right_keys, err);
     bool *is_null_safe = weir_arena_calloc(l->arena, join->key_count, sizeof *is_null_safe, err);
     if (left_keys == NULL || right_keys == NULL || is_null_safe == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t k = 0; k < join->key_count; k++) {
         left_keys[k] = column_of(&sides[0], join->keys[k].left);
@@ -381,7 +381,7 @@ static Status lower_join(Lowerer *l, const IrNode *node, Lowered *out, Error *er
     op.spec.join.right_output =
         pick(l, sides[1].columns, join->right_output, join->right_output_count, err);
     if (op.spec.join.left_output == NULL || op.spec.join.right_output == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(lower_residual(l, node, sides, &op.spec.join.residual, err));
     return add_exact(l, &op, out, err);
@@ -391,7 +391,7 @@ static Status lower_union(Lowerer *l, const IrNode *node, Lowered *out, Error *e
 {
     size_t *inputs = weir_arena_calloc(l->arena, node->child_count, sizeof *inputs, err);
     if (inputs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->child_count; i++) {
         WEIR_TRY(lower_exact(l, node->children[i], &inputs[i], err));
@@ -429,6 +429,7 @@ static Status lower_node(Lowerer *l, const IrNode *node, Lowered *out, Error *er
         *done = lowered;
     }
     *out = *done;
+    WEIR_ASSERT(out->columns != NULL);
     return WEIR_OK;
 }
 
@@ -461,7 +462,7 @@ static Status add_source(Lowerer *l, const IrTable *table, const bool *is_used,
     const LogicalType **types =
         weir_arena_calloc(l->arena, table->column_count, sizeof(const LogicalType *), err);
     if (names == NULL || types == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     size_t count = 0;
     for (size_t i = 0; i < table->column_count; i++) {
@@ -502,14 +503,14 @@ static Status add_sources(Lowerer *l, const IrNode *root, Error *err)
         weir_arena_calloc(l->arena, ir->table_count, sizeof *l->program->sources, err);
     if (is_seen == NULL || is_read == NULL || is_used == NULL || source_of == NULL ||
         columns == NULL || l->program->sources == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t t = 0; t < ir->table_count; t++) {
         const size_t count = ir->tables[t]->column_count;
         is_used[t] = weir_arena_calloc(l->arena, count, sizeof *is_used[t], err);
         columns[t] = weir_arena_calloc(l->arena, count, sizeof *columns[t], err);
         if (is_used[t] == NULL || columns[t] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     mark_scans(root, is_seen, is_read, is_used);
@@ -530,7 +531,7 @@ Status weir_plan_lower(Ir *ir, const IrNode *root, PlanProgram *out, Error *err)
     *out = (PlanProgram){0};
     l.done = weir_arena_calloc(ir->arena, ir->node_count, sizeof *l.done, err);
     if (l.done == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(weir_ir_count_parents(ir, root, &l.parent_counts, err));
     WEIR_TRY(add_sources(&l, root, err));

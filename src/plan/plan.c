@@ -11,7 +11,7 @@ static Status read_plan(Plan *plan, const PlanEnv *env, const char *json, size_t
 {
     JsonReader *reader = weir_mem_zalloc(plan->mem, sizeof *reader, err);
     if (reader == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     reader->env = env;
     reader->ir = &plan->ir;
@@ -47,7 +47,7 @@ Status weir_plan_new(const PlanEnv *env, const char *json, size_t json_size, Pla
     *out = NULL;
     Plan *plan = weir_mem_zalloc(env->mem, sizeof *plan, err);
     if (plan == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     plan->mem = env->mem;
     weir_arena_init(&plan->arena, env->mem,
@@ -108,7 +108,7 @@ static Status build_union(const PlanOp *op, Circuit *circuit, Op *const *ops, Op
     Mem *mem = weir_circuit_env(circuit)->mem;
     Op **inputs = weir_mem_calloc(mem, op->more_input_count, sizeof(Op *), err);
     if (inputs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < op->more_input_count; i++) {
         inputs[i] = ops[op->more_inputs[i]];
@@ -155,7 +155,7 @@ Status weir_plan_build(const Plan *plan, const CircuitEnv *env, Circuit **out, O
     *out = NULL;
     Op **ops = weir_mem_calloc(env->mem, program->op_count, sizeof(Op *), err);
     if (ops == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     Status status = weir_circuit_new(env, &circuit, err);
     if (status == WEIR_OK) {

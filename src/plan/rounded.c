@@ -72,7 +72,7 @@ static Status find_node(Rounding *r, const IrNode *node, Error *err);
 
 static void mark_columns(const Rounding *r, const IrNode *node, bool *out)
 {
-    const bool *child = node->child_count == 0 ? NULL : r->done[node->children[0]->id];
+    const bool *child = r->done[weir_ir_first(node)->id];
     for (size_t i = 0; i < node->column_count; i++) {
         switch (node->kind) {
         case IR_SCAN:
@@ -115,7 +115,7 @@ static Status find_node(Rounding *r, const IrNode *node, Error *err)
     }
     bool *columns = weir_arena_calloc(r->arena, node->column_count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     mark_columns(r, node, columns);
     r->done[node->id] = columns;
@@ -127,7 +127,7 @@ Status weir_plan_find_rounded(const Ir *ir, const IrNode *root, const bool **out
     Rounding r = {.arena = ir->arena};
     r.done = weir_arena_calloc(ir->arena, ir->node_count, sizeof *r.done, err);
     if (r.done == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(find_node(&r, root, err));
     *out = r.done[root->id];

@@ -88,7 +88,7 @@ static Status find_delim(Delim *d, const IrNode *node, Error *err)
     const ArenaMark mark = weir_arena_mark(d->ir->arena);
     bool *is_seen = weir_arena_calloc(d->ir->arena, d->ir->node_count, sizeof *is_seen, err);
     if (is_seen == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     d->node = search_delim(d, weir_ir_as_join(node), node->children[1], is_seen);
     weir_arena_release(d->ir->arena, mark);
@@ -117,7 +117,7 @@ static Status free_right(const Delim *d, const IrNode *node, const IrNode **out,
     }
     const IrJoinSpec spec = weir_ir_join_spec(join);
     *out = weir_ir_join(d->ir, node->children[0], right.node, &spec, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* --- left JOIN (D LEFT JOIN Y) --- */
@@ -149,7 +149,7 @@ static Status over_left(const Delim *d, const IrNode *padded, size_t left_count,
     const Expr **exprs =
         weir_arena_calloc(d->ir->arena, padded->column_count, sizeof(const Expr *), err);
     if (exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < padded->column_count; i++) {
         const size_t source = weir_ir_join_source(weir_ir_as_join(padded), i);
@@ -158,7 +158,7 @@ static Status over_left(const Delim *d, const IrNode *padded, size_t left_count,
                        : weir_expr_column(d->ir->arena, left_count + (source - d->count),
                                           padded->types[i], err);
         if (exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     *out = exprs;
@@ -208,7 +208,7 @@ static Status unpad(const Delim *d, const IrNode *node, const IrNode **out, Erro
         weir_arena_calloc(d->ir->arena, node->column_count, sizeof(const Expr *), err);
     const IrNode *joined = join_left(d, node->children[0], padded, err);
     if (exprs == NULL || joined == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         const size_t source = weir_ir_join_source(join, i);
@@ -221,11 +221,11 @@ static Status unpad(const Delim *d, const IrNode *node, const IrNode **out, Erro
                 d->ir->arena, weir_ir_as_project(right)->exprs[source - left_count], below, err);
         }
         if (exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     *out = weir_ir_project(d->ir, joined, exprs, node->column_count, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* --- the search --- */
@@ -283,7 +283,7 @@ Status weir_rule_delim(Ir *ir, const IrNode *root, const IrNode **out, Error *er
         WEIR_TRY(weir_ir_count_parents(ir, *out, &s.parent_counts, err));
         s.is_seen = weir_arena_calloc(ir->arena, ir->node_count, sizeof *s.is_seen, err);
         if (s.is_seen == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
         WEIR_TRY(search_join(&s, *out, err));
         if (s.found == NULL) {

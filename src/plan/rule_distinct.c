@@ -14,7 +14,7 @@ static Status drop_distinct(Ir *ir, void *context, const IrNode *old, const IrNo
     bool is_unique = false;
     bool *all = weir_arena_calloc(ir->arena, node->column_count, sizeof *all, err);
     if (all == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     memset(all, true, node->column_count * sizeof *all);
     WEIR_TRY(weir_ir_is_unique(ir->arena, node->children[0], all, &is_unique, err));

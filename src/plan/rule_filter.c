@@ -65,7 +65,7 @@ static Status push_project(FilterPusher *p, const IrNode *node, const ExprList *
         }
         const Expr *below = weir_expr_substitute(p->ir->arena, predicate, exprs, err);
         if (below == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
         if (split.stay.count > 0 && weir_expr_can_fail(below)) {
             weir_rule_list_add(&split.stay, predicate);
@@ -77,7 +77,7 @@ static Status push_project(FilterPusher *p, const IrNode *node, const ExprList *
     WEIR_TRY(weir_rule_push(p, node->children[0], &split.down, &child, err));
     const IrNode *project = weir_ir_project(p->ir, child, exprs, node->column_count, err);
     *out = project == NULL ? NULL : weir_rule_filter(p->ir, project, &split.stay, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* --- unions, DISTINCT, GROUP BY --- */
@@ -88,13 +88,13 @@ static Status push_union(FilterPusher *p, const IrNode *node, const ExprList *pr
     const IrNode **children =
         weir_arena_calloc(p->ir->arena, node->child_count, sizeof(const IrNode *), err);
     if (children == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->child_count; i++) {
         WEIR_TRY(weir_rule_push(p, node->children[i], predicates, &children[i], err));
     }
     *out = weir_ir_union(p->ir, children, node->child_count, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* True if all columns that it reads are among the first `count` and of types whose equal values are
@@ -130,19 +130,19 @@ static Status push_grouping(FilterPusher *p, const IrNode *node, size_t count,
         if (below != NULL) {
             predicate = weir_expr_substitute(p->ir->arena, predicate, below, err);
             if (predicate == NULL) {
-                return err->code;
+                return weir_ir_failure(err);
             }
         }
         weir_rule_list_add(&split.down, predicate);
     }
     const IrNode **children = weir_arena_alloc(p->ir->arena, sizeof(const IrNode *), err);
     if (children == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(weir_rule_push(p, node->children[0], &split.down, &children[0], err));
     const IrNode *copy = weir_ir_with_children(p->ir, node, children, err);
     *out = copy == NULL ? NULL : weir_rule_filter(p->ir, copy, &split.stay, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* --- the walk --- */
@@ -172,7 +172,7 @@ static Status push_by_kind(FilterPusher *p, const IrNode *node, const ExprList *
     case IR_SCAN:
     case IR_VALUES:
         *out = weir_rule_filter(p->ir, node, predicates, err);
-        return *out == NULL ? err->code : WEIR_OK;
+        return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
     case IR_FILTER: return push_filter(p, node, predicates, out, err);
     case IR_PROJECT: return push_project(p, node, predicates, out, err);
     case IR_UNION: return push_union(p, node, predicates, out, err);
@@ -200,7 +200,7 @@ Status weir_rule_push(FilterPusher *pusher, const IrNode *node, const ExprList *
         pusher->done[node->id] = shared;
     }
     *out = weir_rule_filter(pusher->ir, pusher->done[node->id], predicates, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 Status weir_rule_push_filters(Ir *ir, const IrNode *root, const IrNode **out, Error *err)
@@ -210,7 +210,7 @@ Status weir_rule_push_filters(Ir *ir, const IrNode *root, const IrNode **out, Er
     WEIR_TRY(weir_ir_count_parents(ir, root, &pusher.parent_counts, err));
     pusher.done = weir_arena_calloc(ir->arena, ir->node_count, sizeof(const IrNode *), err);
     if (pusher.done == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     return weir_rule_push(&pusher, root, &none, out, err);
 }

@@ -27,7 +27,7 @@ static Status contains_delim(const Delim *d, const IrNode *node, bool *out, Erro
     const ArenaMark mark = weir_arena_mark(d->ir->arena);
     bool *is_seen = weir_arena_calloc(d->ir->arena, d->ir->node_count, sizeof *is_seen, err);
     if (is_seen == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     *out = reads_delim(d, node, is_seen);
     weir_arena_release(d->ir->arena, mark);
@@ -64,7 +64,7 @@ static Status free_filter(const Delim *d, const IrNode *node, Freed *out, Error 
     }
     out->columns = child.columns;
     out->node = weir_ir_filter(d->ir, child.node, filter->predicates, filter->predicate_count, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* Where the list of expressions has the column plainly; SIZE_MAX if it does not. */
@@ -101,13 +101,13 @@ static Status free_project(const Delim *d, const IrNode *node, Freed *out, Error
     WEIR_TRY(weir_rule_free(d, node->children[0], &child, err));
     out->columns = new_columns(d, err);
     if (out->columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (child.node == NULL || !follow(d, child.columns, exprs, node->column_count, out->columns)) {
         return WEIR_OK;
     }
     out->node = weir_ir_project(d->ir, child.node, exprs, node->column_count, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static bool can_aggregate_fail(const IrAggregate *aggregate)
@@ -132,7 +132,7 @@ static Status free_aggregate(const Delim *d, const IrNode *node, Freed *out, Err
     WEIR_TRY(weir_rule_free(d, node->children[0], &child, err));
     out->columns = new_columns(d, err);
     if (out->columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (child.node == NULL ||
         !follow(d, child.columns, aggregate->groups, aggregate->group_count, out->columns)) {
@@ -143,7 +143,7 @@ static Status free_aggregate(const Delim *d, const IrNode *node, Freed *out, Err
                                   .calls = aggregate->calls,
                                   .call_count = aggregate->call_count};
     out->node = weir_ir_aggregate(d->ir, child.node, &spec, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status free_distinct(const Delim *d, const IrNode *node, Freed *out, Error *err)
@@ -155,7 +155,7 @@ static Status free_distinct(const Delim *d, const IrNode *node, Freed *out, Erro
     }
     out->columns = child.columns;
     out->node = weir_ir_distinct(d->ir, child.node, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status free_union(const Delim *d, const IrNode *node, Freed *out, Error *err)
@@ -163,7 +163,7 @@ static Status free_union(const Delim *d, const IrNode *node, Freed *out, Error *
     const IrNode **children =
         weir_arena_calloc(d->ir->arena, node->child_count, sizeof(const IrNode *), err);
     if (children == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->child_count; i++) {
         Freed child = {0};
@@ -180,7 +180,7 @@ static Status free_union(const Delim *d, const IrNode *node, Freed *out, Error *
         children[i] = child.node;
     }
     out->node = weir_ir_union(d->ir, children, node->child_count, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* --- joins --- */
@@ -205,7 +205,7 @@ static Status add_not_null(const Delim *d, const Expr *expr, ExprList *list, Err
     const Expr **args = weir_arena_alloc(d->ir->arena, sizeof(const Expr *), err);
     Expr *test = weir_arena_zalloc(d->ir->arena, sizeof *test, err);
     if (args == NULL || test == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     args[0] = expr;
     *test = (Expr){
@@ -259,7 +259,7 @@ static Status free_product(const Delim *d, const IrNode *node, bool is_delim_lef
     bool is_possible = false;
     bool is_nested = false;
     if (both == NULL || exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(weir_rule_list_init(d->ir, &predicates, d->count + 1, err));
     WEIR_TRY(replace_delim(d, node, is_delim_left, both, &predicates, &is_possible, err));
@@ -283,13 +283,13 @@ static Status free_product(const Delim *d, const IrNode *node, bool is_delim_lef
     if (join->residual != NULL) {
         const Expr *residual = weir_expr_substitute(d->ir->arena, join->residual, both, err);
         if (residual == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
         weir_rule_list_add(&predicates, residual);
     }
     out->columns = new_columns(d, err);
     if (out->columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t j = 0; j < d->count; j++) {
         out->columns[j] = SIZE_MAX;
@@ -310,7 +310,7 @@ static Status free_product(const Delim *d, const IrNode *node, bool is_delim_lef
     const IrNode *filtered = weir_rule_filter(d->ir, inner.node, &predicates, err);
     out->node =
         filtered == NULL ? NULL : weir_ir_project(d->ir, filtered, exprs, node->column_count, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static bool can_join_fail(const IrJoin *join)
@@ -373,7 +373,7 @@ static Status free_sides(const Delim *d, const IrNode *node, const bool reads[2]
         if (s == 0 && reads[0] && node->children[0] == d->node && reads[1]) {
             sides[0].columns = new_columns(d, err);
             if (sides[0].columns == NULL) {
-                return err->code;
+                return weir_ir_failure(err);
             }
             for (size_t j = 0; j < d->count; j++) {
                 sides[0].columns[j] = j;
@@ -391,7 +391,7 @@ static Status free_sides(const Delim *d, const IrNode *node, const bool reads[2]
     const size_t own = reads[0] ? 0 : 1;
     out->columns = new_columns(d, err);
     if (out->columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (!follow_join(d, join, sides[own].columns, own == 0 ? 0 : node->children[0]->column_count,
                      out->columns)) {
@@ -399,7 +399,7 @@ static Status free_sides(const Delim *d, const IrNode *node, const bool reads[2]
     }
     const IrJoinSpec spec = weir_ir_join_spec(join);
     out->node = weir_ir_join(d->ir, sides[0].node, sides[1].node, &spec, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status free_join(const Delim *d, const IrNode *node, Freed *out, Error *err)
@@ -421,12 +421,8 @@ static Status free_join(const Delim *d, const IrNode *node, Freed *out, Error *e
     return free_sides(d, node, reads, out, err);
 }
 
-Status weir_rule_free(const Delim *d, const IrNode *node, Freed *out, Error *err)
+static Status free_by_kind(const Delim *d, const IrNode *node, Freed *out, Error *err)
 {
-    *out = (Freed){0};
-    if (node == d->node || d->parent_counts[node->id] != 1) {
-        return WEIR_OK;
-    }
     switch (node->kind) {
     case IR_SCAN:
     case IR_VALUES: return WEIR_OK;
@@ -437,5 +433,16 @@ Status weir_rule_free(const Delim *d, const IrNode *node, Freed *out, Error *err
     case IR_UNION: return free_union(d, node, out, err);
     case IR_JOIN: return free_join(d, node, out, err);
     }
+    return WEIR_OK;
+}
+
+Status weir_rule_free(const Delim *d, const IrNode *node, Freed *out, Error *err)
+{
+    *out = (Freed){0};
+    if (node == d->node || d->parent_counts[node->id] != 1) {
+        return WEIR_OK;
+    }
+    WEIR_TRY(free_by_kind(d, node, out, err));
+    WEIR_ASSERT(out->node == NULL || out->columns != NULL);
     return WEIR_OK;
 }

@@ -46,7 +46,7 @@ static Status add_right(JoinPusher *j, const Expr *predicate, Error *err)
 {
     const Expr *below = to_right(j, predicate, err);
     if (below == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     weir_rule_list_add(&j->right, below);
     return WEIR_OK;
@@ -76,7 +76,7 @@ static Status add_key(JoinPusher *j, const Expr *part, Error *err)
     };
     key.right = to_right(j, part->args[is_in_order ? 1 : 0], err);
     if (key.right == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     j->keys[j->key_count++] = key;
     return WEIR_OK;
@@ -94,8 +94,9 @@ static Status take_failing_key(JoinPusher *j, Error *err)
         }
         WEIR_TRY(add_key(j, j->residual.items[i], err));
         j->residual.count--;
-        memmove(&j->residual.items[i], &j->residual.items[i + 1],
-                (j->residual.count - i) * sizeof j->residual.items[i]);
+        for (; i < j->residual.count; i++) {
+            j->residual.items[i] = j->residual.items[i + 1];
+        }
         return WEIR_OK;
     }
     return WEIR_OK;
@@ -168,13 +169,13 @@ static Status to_sides(const JoinPusher *j, const Expr *predicate, const Expr **
     }
     size_t *map = weir_arena_calloc(ir_of(j)->arena, count, sizeof *map, err);
     if (map == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < count; i++) {
         map[i] = weir_ir_join_source(j->join, i);
     }
     *out = weir_expr_remap(ir_of(j)->arena, predicate, map, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* True if the predicate is not TRUE when all columns of the right side are NULL. */
@@ -274,7 +275,7 @@ static Status init_pusher(JoinPusher *j, const ExprList *predicates, Error *err)
     j->keys =
         weir_arena_calloc(ir_of(j)->arena, j->join->key_count + capacity, sizeof *j->keys, err);
     if (j->keys == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t k = 0; k < j->join->key_count; k++) {
         j->keys[j->key_count++] = j->join->keys[k];
@@ -311,7 +312,7 @@ static Status rebuild(JoinPusher *j, const IrNode **out, Error *err)
     if (j->residual.count > 0) {
         spec.residual = weir_expr_and(ir_of(j)->arena, j->residual.items, j->residual.count, err);
         if (spec.residual == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     const IrNode *join = weir_ir_join(ir_of(j), sides[0], sides[1], &spec, err);
@@ -319,7 +320,7 @@ static Status rebuild(JoinPusher *j, const IrNode **out, Error *err)
         join = add_mark(j, join, err);
     }
     *out = join == NULL ? NULL : weir_rule_filter(ir_of(j), join, &j->above, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 Status weir_rule_push_join(FilterPusher *pusher, const IrNode *node, const ExprList *predicates,

@@ -29,7 +29,7 @@ static Status is_cheap(Ir *ir, const IrProject *above, const IrProject *below, b
     const size_t count = below->head.column_count;
     size_t *uses = weir_arena_calloc(ir->arena, count, sizeof *uses, err);
     if (uses == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < above->head.column_count; i++) {
         count_uses(above->exprs[i], uses);
@@ -74,16 +74,16 @@ static Status fuse_pair(Ir *ir, const IrNode *node, const IrNode **out, Error *e
     const Expr **exprs =
         weir_arena_calloc(ir->arena, node->column_count, sizeof(const Expr *), err);
     if (exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         exprs[i] = weir_expr_substitute(ir->arena, above->exprs[i], below->exprs, err);
         if (exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     *out = weir_ir_project(ir, below->head.children[0], exprs, node->column_count, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* context: parent counts of the graph before. */

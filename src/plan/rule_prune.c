@@ -48,7 +48,7 @@ static Status need_join(const Pruner *p, const IrNode *node, const bool *own, Er
     bool *both = weir_arena_calloc(p->ir->arena, left->column_count + right->column_count,
                                    sizeof *both, err);
     if (both == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     if (join->residual != NULL) {
         weir_expr_collect_columns(join->residual, both);
@@ -59,12 +59,11 @@ static Status need_join(const Pruner *p, const IrNode *node, const bool *own, Er
             both[source] = true;
         }
     }
-    for (size_t i = 0; i < left->column_count + right->column_count; i++) {
-        if (both[i] && i < left->column_count) {
-            needed[0][i] = true;
-        } else if (both[i]) {
-            needed[1][i - left->column_count] = true;
-        }
+    for (size_t i = 0; i < left->column_count; i++) {
+        needed[0][i] = needed[0][i] || both[i];
+    }
+    for (size_t i = 0; i < right->column_count; i++) {
+        needed[1][i] = needed[1][i] || both[left->column_count + i];
     }
     return WEIR_OK;
 }
@@ -73,7 +72,7 @@ static Status need_join(const Pruner *p, const IrNode *node, const bool *own, Er
 static Status need_children(const Pruner *p, const IrNode *node, Error *err)
 {
     const bool *own = p->needed[node->id];
-    bool *below = node->child_count == 0 ? NULL : p->needed[node->children[0]->id];
+    bool *below = p->needed[weir_ir_first(node)->id];
     switch (node->kind) {
     case IR_SCAN:
     case IR_VALUES: break;
@@ -125,7 +124,7 @@ static Status list_nodes(Pruner *p, const IrNode *node, const IrNode **list, siz
     }
     p->needed[node->id] = weir_arena_calloc(p->ir->arena, node->column_count, sizeof(bool), err);
     if (p->needed[node->id] == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->child_count; i++) {
         WEIR_TRY(list_nodes(p, node->children[i], list, count, err));
@@ -140,7 +139,7 @@ static Status remap(const Pruner *p, const Expr *expr, const size_t *map, const 
                     Error *err)
 {
     *out = weir_expr_remap(p->ir->arena, expr, map, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status remap_list(const Pruner *p, const Expr *const *exprs, size_t count, const size_t *map,
@@ -148,7 +147,7 @@ static Status remap_list(const Pruner *p, const Expr *const *exprs, size_t count
 {
     *out = weir_arena_calloc(p->ir->arena, count, sizeof(const Expr *), err);
     if (*out == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < count; i++) {
         WEIR_TRY(remap(p, exprs[i], map, &(*out)[i], err));
@@ -172,7 +171,7 @@ static Status prune_scan(const Pruner *p, const IrNode *node, Pruned *out, Error
     const size_t count = number_needed(p->needed[node->id], node->column_count, out->columns);
     size_t *columns = weir_arena_calloc(p->ir->arena, count, sizeof *columns, err);
     if (columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         if (out->columns[i] != SIZE_MAX) {
@@ -180,7 +179,7 @@ static Status prune_scan(const Pruner *p, const IrNode *node, Pruned *out, Error
         }
     }
     out->node = weir_ir_scan(p->ir, scan->table, columns, count, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status prune_values(const Pruner *p, const IrNode *node, Pruned *out, Error *err)
@@ -191,7 +190,7 @@ static Status prune_values(const Pruner *p, const IrNode *node, Pruned *out, Err
         weir_arena_calloc(p->ir->arena, count, sizeof(const LogicalType *), err);
     Value *values = weir_arena_calloc(p->ir->arena, old->row_count, count * sizeof *values, err);
     if (types == NULL || values == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         if (out->columns[i] == SIZE_MAX) {
@@ -203,7 +202,7 @@ static Status prune_values(const Pruner *p, const IrNode *node, Pruned *out, Err
         }
     }
     out->node = weir_ir_values(p->ir, types, count, values, old->row_count, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status prune_filter(const Pruner *p, const IrNode *node, const Pruned *child, Pruned *out,
@@ -215,7 +214,7 @@ static Status prune_filter(const Pruner *p, const IrNode *node, const Pruned *ch
                         err));
     out->columns = child->columns;
     out->node = weir_ir_filter(p->ir, child->node, predicates, filter->predicate_count, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status prune_project(const Pruner *p, const IrNode *node, const Pruned *child, Pruned *out,
@@ -225,7 +224,7 @@ static Status prune_project(const Pruner *p, const IrNode *node, const Pruned *c
     const size_t count = number_needed(p->needed[node->id], node->column_count, out->columns);
     const Expr **exprs = weir_arena_calloc(p->ir->arena, count, sizeof(const Expr *), err);
     if (exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t i = 0; i < node->column_count; i++) {
         if (out->columns[i] != SIZE_MAX) {
@@ -233,7 +232,7 @@ static Status prune_project(const Pruner *p, const IrNode *node, const Pruned *c
         }
     }
     out->node = weir_ir_project(p->ir, child->node, exprs, count, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status remap_call(const Pruner *p, const IrCall *call, const size_t *map, IrCall *out,
@@ -255,7 +254,7 @@ static Status prune_aggregate(const Pruner *p, const IrNode *node, const Pruned 
     const Expr **group_exprs = NULL;
     IrCall *calls = weir_arena_calloc(p->ir->arena, aggregate->call_count, sizeof *calls, err);
     if (calls == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     WEIR_TRY(remap_list(p, aggregate->groups, groups, child->columns, &group_exprs, err));
     for (size_t i = 0; i < groups; i++) {
@@ -277,7 +276,7 @@ static Status prune_aggregate(const Pruner *p, const IrNode *node, const Pruned 
             .groups = group_exprs, .group_count = groups, .calls = calls, .call_count = used};
         out->node = weir_ir_aggregate(p->ir, child->node, &spec, err);
     }
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* The child with exactly the given columns of it, in their order. */
@@ -287,7 +286,7 @@ static Status exact_child(const Pruner *p, const IrNode *old, const bool *needed
     const Pruned *child = &p->done[old->id];
     const Expr **exprs = weir_arena_calloc(p->ir->arena, count, sizeof(const Expr *), err);
     if (exprs == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     size_t used = 0;
     bool is_exact = child->node->column_count == count;
@@ -297,12 +296,12 @@ static Status exact_child(const Pruner *p, const IrNode *old, const bool *needed
             is_exact = is_exact && column == used;
             exprs[used] = weir_expr_column(p->ir->arena, column, child->node->types[column], err);
             if (exprs[used++] == NULL) {
-                return err->code;
+                return weir_ir_failure(err);
             }
         }
     }
     *out = is_exact ? child->node : weir_ir_project(p->ir, child->node, exprs, count, err);
-    return *out == NULL ? err->code : WEIR_OK;
+    return *out == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status prune_union(const Pruner *p, const IrNode *node, Pruned *out, Error *err)
@@ -312,13 +311,13 @@ static Status prune_union(const Pruner *p, const IrNode *node, Pruned *out, Erro
     const IrNode **children =
         weir_arena_calloc(p->ir->arena, node->child_count, sizeof(const IrNode *), err);
     if (children == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t c = 0; c < node->child_count; c++) {
         WEIR_TRY(exact_child(p, node->children[c], needed, count, &children[c], err));
     }
     out->node = weir_ir_union(p->ir, children, node->child_count, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status prune_distinct(const Pruner *p, const IrNode *node, Pruned *out, Error *err)
@@ -326,13 +325,13 @@ static Status prune_distinct(const Pruner *p, const IrNode *node, Pruned *out, E
     const IrNode *child = NULL;
     bool *all = weir_arena_calloc(p->ir->arena, node->column_count, sizeof *all, err);
     if (all == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     memset(all, true, node->column_count * sizeof *all);
     number_needed(all, node->column_count, out->columns);
     WEIR_TRY(exact_child(p, node->children[0], all, node->column_count, &child, err));
     out->node = weir_ir_distinct(p->ir, child, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 /* --- joins --- */
@@ -346,7 +345,7 @@ static Status remap_condition(const Pruner *p, const IrNode *node, const Pruned 
     IrKey *keys = weir_arena_calloc(p->ir->arena, join->key_count, sizeof *keys, err);
     size_t *map = weir_arena_calloc(p->ir->arena, count, sizeof *map, err);
     if (keys == NULL || map == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     for (size_t k = 0; k < join->key_count; k++) {
         keys[k].is_null_safe = join->keys[k].is_null_safe;
@@ -378,7 +377,7 @@ static Status prune_join(const Pruner *p, const IrNode *node, Pruned *out, Error
     size_t *right_output =
         weir_arena_calloc(p->ir->arena, join->right_output_count, sizeof *right_output, err);
     if (left_output == NULL || right_output == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     IrJoinSpec spec = weir_ir_join_spec(join);
     spec.left_output = left_output;
@@ -408,15 +407,15 @@ static Status prune_join(const Pruner *p, const IrNode *node, Pruned *out, Error
     }
     WEIR_TRY(remap_condition(p, node, left, right, &spec, err));
     out->node = weir_ir_join(p->ir, left->node, right->node, &spec, err);
-    return out->node == NULL ? err->code : WEIR_OK;
+    return out->node == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 static Status prune_node(const Pruner *p, const IrNode *node, Pruned *out, Error *err)
 {
-    const Pruned *child = node->child_count == 0 ? NULL : &p->done[node->children[0]->id];
+    const Pruned *child = &p->done[weir_ir_first(node)->id];
     out->columns = weir_arena_calloc(p->ir->arena, node->column_count, sizeof *out->columns, err);
     if (out->columns == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     switch (node->kind) {
     case IR_SCAN: return prune_scan(p, node, out, err);
@@ -439,7 +438,7 @@ Status weir_rule_prune(Ir *ir, const IrNode *root, const IrNode **out, Error *er
     p.done = weir_arena_calloc(ir->arena, ir->node_count, sizeof *p.done, err);
     const IrNode **list = weir_arena_calloc(ir->arena, ir->node_count, sizeof(const IrNode *), err);
     if (p.needed == NULL || p.done == NULL || list == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     const size_t old_count = ir->node_count;
     WEIR_TRY(list_nodes(&p, root, list, &count, err));
@@ -454,7 +453,7 @@ Status weir_rule_prune(Ir *ir, const IrNode *root, const IrNode **out, Error *er
     }
     bool *all = weir_arena_calloc(ir->arena, root->column_count, sizeof *all, err);
     if (all == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     memset(all, true, root->column_count * sizeof *all);
     return exact_child(&p, root, all, root->column_count, out, err);

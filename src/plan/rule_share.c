@@ -173,7 +173,7 @@ Status weir_rule_share(Ir *ir, const IrNode *root, const IrNode **out, Error *er
     }
     sharer.slots = weir_arena_calloc(ir->arena, sharer.capacity, sizeof(const IrNode *), err);
     if (sharer.slots == NULL) {
-        return err->code;
+        return weir_ir_failure(err);
     }
     return weir_ir_rewrite(ir, root, share_node, &sharer, out, err);
 }

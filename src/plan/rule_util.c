@@ -8,7 +8,7 @@ Status weir_rule_list_init(Ir *ir, ExprList *list, size_t capacity, Error *err)
 {
     *list = (ExprList){.capacity = capacity};
     list->items = weir_arena_calloc(ir->arena, capacity, sizeof(const Expr *), err);
-    return list->items == NULL ? err->code : WEIR_OK;
+    return list->items == NULL ? weir_ir_failure(err) : WEIR_OK;
 }
 
 void weir_rule_list_add(ExprList *list, const Expr *expr)
@@ -125,7 +125,7 @@ Status weir_rule_columns(Ir *ir, const IrNode *node, const Expr **exprs, Error *
     for (size_t i = 0; i < node->column_count; i++) {
         exprs[i] = weir_expr_column(ir->arena, i, node->types[i], err);
         if (exprs[i] == NULL) {
-            return err->code;
+            return weir_ir_failure(err);
         }
     }
     return WEIR_OK;

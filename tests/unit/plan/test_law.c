@@ -128,7 +128,7 @@ static Status run_step(Fixture *f, Variant *variant, const Plan *all, ZSet *cons
         size_t index = 0;
         const PlanSource *source = find_source(all, some->name, &index);
         assert_non_null(source);
-        ZSet *rows = project_rows(f, deltas[index], source, some);
+        ZSet *rows = project_rows(f, need(deltas[index]), source, some);
         WEIR_TRY(zset_push(f, rows, variant->circuit, variant->sources[s]));
     }
     return weir_circuit_finish_step(variant->circuit, &f->err);
@@ -147,7 +147,7 @@ static bool compare_variants(Fixture *f, const Sample *sample, Variant *variants
     for (size_t step = 0; step < STEPS; step++) {
         const char *expected = NULL;
         for (size_t s = 0; s < weir_plan_source_count(all); s++) {
-            deltas[s] = random_delta(f, kept[s]);
+            deltas[s] = random_delta(f, need(kept[s]));
         }
         bool is_failed = false;
         for (size_t v = 0; v < VARIANTS; v++) {

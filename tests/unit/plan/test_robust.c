@@ -224,7 +224,7 @@ static char *deep_plan(size_t depth)
     for (size_t i = 0; i < depth; i++) {
         end += snprintf(end, 3, "]}");
     }
-    snprintf(end, 3, "]}");
+    (void)snprintf(end, 3, "]}");
     return text;
 }
 
