@@ -111,7 +111,7 @@ static bool compare_view(CaseRunner *runner, size_t index, size_t line)
     bool is_good = verify_view(reader(runner), &target, &row_count, &report) == VERIFY_SAME;
     if (is_good && runner->feeds[index].table == NULL) {
         int64_t generation = 0;
-        is_good = backend_generation(&runner->backend, view->name, &generation, &report) &&
+        is_good = backend_generation(&runner->backend, &generation, &report) &&
                   feed_open(&runner->feeds[index], reader(runner), &target, generation, &report);
         runner->before[index] = generation;
     } else if (is_good) {

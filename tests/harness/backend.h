@@ -46,8 +46,8 @@ bool backend_sync(Backend *backend, Text *error);
  * owns the string. */
 char *backend_content(const Backend *backend, const char *name);
 char *backend_changes(const Backend *backend, const char *name, int64_t since);
-/* The generation up to which the view's content goes. */
-bool backend_generation(Backend *backend, const char *name, int64_t *generation, Text *error);
+/* The generation up to which the content of all views goes. */
+bool backend_generation(Backend *backend, int64_t *generation, Text *error);
 void backend_close(Backend *backend);
 
 #endif

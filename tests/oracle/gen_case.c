@@ -7,9 +7,9 @@
 static TypeId pick_type(Gen *gen)
 {
     /* The usual types twice as often: views meet in them. */
-    static const TypeId usual[] = {TYPE_INTEGER, TYPE_VARCHAR, TYPE_BIGINT, TYPE_DOUBLE,
-                                   TYPE_DATE,    TYPE_DEC9,    TYPE_INTEGER};
-    if (rng_chance(&gen->rng, 40)) {
+    static const TypeId usual[] = {TYPE_INTEGER, TYPE_VARCHAR, TYPE_BIGINT,  TYPE_DOUBLE,
+                                   TYPE_DATE,    TYPE_DEC9,    TYPE_INTEGER, TYPE_DOUBLE};
+    if (rng_chance(&gen->rng, 50)) {
         return usual[rng_below(&gen->rng, sizeof usual / sizeof usual[0])];
     }
     TypeId type = TYPE_INTEGER;

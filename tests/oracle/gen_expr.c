@@ -41,8 +41,8 @@ char *gen_literal(Gen *gen, TypeId type, bool is_tame)
 }
 
 /* Doubles whose sum depends on the order of addition; none is negative. */
-static const char *const rough_values[] = {"0.1",   "0.2",  "0.3", "0.7",   "1e10",
-                                           "33e-6", "1e16", "1.1", "'inf'", "'nan'"};
+static const char *const rough_values[] = {"0.1",   "0.2",  "'-0.0'", "0.3",   "0.7",  "1e10",
+                                           "33e-6", "1e16", "1.1",    "'inf'", "'nan'"};
 
 char *gen_value(Gen *gen, const Column *column)
 {
@@ -90,6 +90,7 @@ static bool type_fits(TypeId wanted, const ScopeColumn *column)
     case TYPE_SMALL: return type_is_small(column->type);
     case TYPE_INT: return type_is_integer(column->type);
     case TYPE_PLAIN: return !type_is_ambiguous(column->type);
+    case TYPE_SCALAR: return (type_info(column->type)->flags & TYPE_FLAG_NESTED) == 0;
     case TYPE_TAME: return type_is_small(column->type) && column->is_tame;
     default: return column->type == wanted;
     }

@@ -249,6 +249,7 @@ static bool add_in(Gen *gen, Query *query, const Scope *scope, Text *sql)
 {
     Scope inner = {0};
     Text relation = {0};
+    const unsigned views = query->views;
     gen_relation_simple(gen, query, &inner, &relation);
     bool is_done = false;
     for (int attempt = 0; attempt < 8 && !is_done; attempt++) {
@@ -266,6 +267,9 @@ static bool add_in(Gen *gen, Query *query, const Scope *scope, Text *sql)
             test_free(condition);
         }
         text_add_char(sql, ')');
+    }
+    if (!is_done) {
+        query->views = views;
     }
     text_free(&relation);
     return is_done;

@@ -25,6 +25,7 @@ typedef enum TypeId {
     TYPE_SMALL,
     TYPE_INT,
     TYPE_PLAIN,
+    TYPE_SCALAR,
     TYPE_TAME,
 } TypeId;
 

@@ -255,7 +255,7 @@ static void open_feed(Runner *runner, size_t index)
     int64_t generation = 0;
     ColumnMode modes[COLUMNS_MAX];
     ViewTarget target = view_target(runner, index, modes);
-    if (!backend_generation(&runner->backend, view->name, &generation, &report) ||
+    if (!backend_generation(&runner->backend, &generation, &report) ||
         !feed_open(&runner->feeds[index], db_connection(&runner->db, 0), &target, generation,
                    &report)) {
         fail(runner, "feed", view, "%s", text_get(&report));
@@ -279,6 +279,7 @@ static void create_view(Runner *runner, size_t index)
         open_feed(runner, index);
     } else if (strstr(text_get(&error), "DBSP-E11") != NULL) {
         outcome->stats.refused++;
+        text_addf(&error, " in: %s", view->sql);
         text_list_add(&outcome->refusals, text_get(&error));
     } else {
         fail(runner, "create", view, "%s\n%s", text_get(&error), view->sql);
