@@ -38,13 +38,18 @@ static bool is_native_node(const Expr *expr)
     return false;
 }
 
-static bool is_native(const Expr *expr)
+/* is_surely: a kernel that may decline does not count. */
+static bool is_native(const Expr *expr, bool is_surely)
 {
     if (!is_native_node(expr)) {
         return false;
     }
+    const bool has_def = expr->kind == EXPR_CAST || expr->kind == EXPR_CALL;
+    if (is_surely && has_def && (weir_kernel_of_kind(expr)->flags & FUNCTION_PARTIAL) != 0) {
+        return false;
+    }
     for (size_t i = 0; i < expr->arg_count; i++) {
-        if (!is_native(expr->args[i])) {
+        if (!is_native(expr->args[i], is_surely)) {
             return false;
         }
     }
@@ -66,7 +71,8 @@ static size_t count_nodes(const Expr *expr)
 
 static bool is_eager(const Expr *expr)
 {
-    return count_nodes(expr) <= EAGER_NODES_MAX && is_native(expr) && !weir_expr_can_fail(expr);
+    return count_nodes(expr) <= EAGER_NODES_MAX && is_native(expr, false) &&
+           !weir_expr_can_fail(expr);
 }
 
 /* --- slots --------------------------------------------------------------------------------------- */
@@ -298,11 +304,14 @@ static Status compile_kernel(Evaluator *ev, Block *block, const Expr *expr, uint
 
 /* --- lazy steps ---------------------------------------------------------------------------------- */
 
-static Status compile_branch(Evaluator *ev, Block *block, const Expr *expr, bool is_always_eager,
+typedef enum BranchMode { BRANCH_EAGER, BRANCH_LAZY, BRANCH_AS_FITS } BranchMode;
+
+static Status compile_branch(Evaluator *ev, Block *block, const Expr *expr, BranchMode mode,
                              Branch *out, Error *err)
 {
     *out = (Branch){0};
-    if (is_always_eager || is_eager(expr) || is_known(block, expr)) {
+    if (mode == BRANCH_EAGER ||
+        (mode == BRANCH_AS_FITS && (is_eager(expr) || is_known(block, expr)))) {
         return compile(ev, block, expr, &out->slot, err);
     }
     out->block = new_block(ev, block, err);
@@ -343,8 +352,9 @@ static Status compile_lazy(Evaluator *ev, Block *block, const Expr *expr, uint64
         return WEIR_ERR_NOMEM;
     }
     for (size_t i = 0; i < expr->arg_count; i++) {
-        const bool is_always_eager = i == 0 && expr->kind != EXPR_TRY;
-        WEIR_TRY(compile_branch(ev, block, expr->args[i], is_always_eager, &branches[i], err));
+        const BranchMode first = expr->kind == EXPR_TRY ? BRANCH_LAZY : BRANCH_EAGER;
+        const BranchMode mode = i == 0 ? first : BRANCH_AS_FITS;
+        WEIR_TRY(compile_branch(ev, block, expr->args[i], mode, &branches[i], err));
     }
     WEIR_TRY(add_slot(ev, block, expr, hash, slot, err));
     *step = (Step){
@@ -473,8 +483,9 @@ static Status compile(Evaluator *ev, Block *block, const Expr *expr, size_t *slo
     if (*slot != SIZE_MAX) {
         return WEIR_OK;
     }
-    /* TRY catches the failures of kernels; the host's own TRY is better at its own. */
-    const bool is_native_here = expr->kind == EXPR_TRY ? is_native(expr) : is_native_node(expr);
+    /* TRY catches the failures of kernels; what fails in the host is better caught there. */
+    const bool is_native_here =
+        expr->kind == EXPR_TRY ? is_native(expr, true) : is_native_node(expr);
     return is_native_here ? compile_native(ev, block, expr, hash, slot, err)
                           : compile_host(ev, block, expr, hash, slot, err);
 }
@@ -504,8 +515,8 @@ Status weir_program_compile(Evaluator *ev, Error *err)
     }
     const bool can_skip_rows = are_conditions(ev);
     for (size_t i = 0; i < ev->expr_count; i++) {
-        WEIR_TRY(compile_branch(ev, ev->top, ev->exprs[i], i == 0 || !can_skip_rows,
-                                &ev->outputs[i], err));
+        const BranchMode mode = i == 0 || !can_skip_rows ? BRANCH_EAGER : BRANCH_AS_FITS;
+        WEIR_TRY(compile_branch(ev, ev->top, ev->exprs[i], mode, &ev->outputs[i], err));
     }
     for (Block *block = ev->blocks; block != NULL; block = block->next) {
         if (block->host.count > 0) {

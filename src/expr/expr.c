@@ -253,17 +253,20 @@ const Expr *weir_expr_substitute(Arena *arena, const Expr *expr, const Expr *con
 
 /* --- failure ----------------------------------------------------------------------------------- */
 
+/* TRY_CAST fails on few rows, but in the host it can: for instance of an infinite timestamp. */
 static bool node_can_fail(const Expr *expr)
 {
-    if (expr->kind == EXPR_CAST && expr->is_try) {
+    if (expr->kind != EXPR_CAST && expr->kind != EXPR_CALL) {
         return false;
     }
-    if (expr->kind == EXPR_CAST || expr->kind == EXPR_CALL) {
-        const FunctionDef *def =
-            expr->kind == EXPR_CAST ? weir_cast_find(expr) : weir_function_find(expr);
-        return def == NULL || (def->flags & FUNCTION_CAN_FAIL) != 0;
+    const FunctionDef *def =
+        expr->kind == EXPR_CAST ? weir_cast_find(expr) : weir_function_find(expr);
+    if (def == NULL) {
+        return true;
     }
-    return false;
+    const bool is_try_cast = expr->kind == EXPR_CAST && expr->is_try;
+    return (def->flags & FUNCTION_CAN_FAIL) != 0 &&
+           (!is_try_cast || (def->flags & FUNCTION_PARTIAL) != 0);
 }
 
 bool weir_expr_can_fail(const Expr *expr)

@@ -207,6 +207,22 @@ static Status run_coalesce(const LazyRun *run, Error *err)
 
 /* --- TRY ----------------------------------------------------------------------------------------- */
 
+/* TRY turns only errors of values into NULL; the message says which they are. */
+static bool is_caught(Status status, const Error *err)
+{
+    static const char *const classes[] = {
+        "Conversion Error",
+        "Out of Range Error",
+        "Invalid Input Error",
+    };
+    for (size_t i = 0; status == WEIR_ERR_EVALUATION && i < WEIR_ARRAY_COUNT(classes); i++) {
+        if (strncmp(err->message, classes[i], strlen(classes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Runs the branch on a range of the rows; where it fails, on halves, down to the row that does. */
 static Status run_try_range(const LazyRun *run, const uint16_t *rows, size_t count, Error *err)
 {
@@ -217,7 +233,7 @@ static Status run_try_range(const LazyRun *run, const uint16_t *rows, size_t cou
     if (status == WEIR_OK) {
         return scatter(run, &value, set, err);
     }
-    if (status != WEIR_ERR_EVALUATION) {
+    if (!is_caught(status, &failure)) {
         *err = failure;
         return status;
     }

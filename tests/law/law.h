@@ -26,7 +26,8 @@ typedef struct Law {
     size_t cases;
     size_t batches;
     size_t failures;
-    size_t host_rows;   /* evaluated by the host */
+    size_t host_rows; /* evaluated by the host */
+    bool has_optimizer;
     const char *filter; /* only cases whose name contains it */
     size_t type_count;
     const LogicalType *types[LAW_TYPES_MAX]; /* of every kind, in the Arena `kept` */
@@ -62,6 +63,7 @@ typedef struct LawColumn {
     LawText text;
     bool is_small; /* integers that count something: near 0 */
     bool is_dense; /* few different values */
+    bool is_plain; /* texts of numbers and times: only plain forms */
 } LawColumn;
 
 /* One random value; strings from the arena step. */

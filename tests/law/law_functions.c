@@ -128,7 +128,8 @@ static void run_case(Law *law, const Case *c)
 {
     const size_t failures = law->failures;
     law->cases++;
-    for (size_t i = 0; i < law->rounds && law->failures == failures; i++) {
+    const size_t rounds = c->is_retyped ? law->rounds * 10 : law->rounds;
+    for (size_t i = 0; i < rounds && law->failures == failures; i++) {
         run_round(law, c);
     }
 }
@@ -164,8 +165,9 @@ static void set_hints(Case *c)
     } else if (c->arg_count > 1) {
         c->args[1].text = LAW_TEXT_SHORT;
     }
-    c->is_retyped = IS_ANY_OF(name, "round") && c->arg_count == 2;
-    c->constants = c->is_retyped ? 2 : 0;
+    const bool has_part = c->args[0].text == LAW_TEXT_DATE_PART;
+    c->is_retyped = has_part || (IS_ANY_OF(name, "round") && c->arg_count == 2);
+    c->constants = has_part ? 1 : c->is_retyped ? 2 : 0;
     if (IS_ANY_OF(name, "substring", "substr") && (c->def->flags & FUNCTION_CAN_FAIL) == 0) {
         c->constants = 6;
     }
@@ -264,10 +266,7 @@ static void test_function(Law *law, const FunctionDef *def)
 
 static LawText cast_text(const LogicalType *to)
 {
-    if (to->id == TYPE_DATE || to->phys == PHYS_I64) {
-        return TYPE_FLAG_NUMERIC & weir_type_flags(to) ? LAW_TEXT_NUMBER : LAW_TEXT_TIME;
-    }
-    return LAW_TEXT_NUMBER;
+    return to->id == TYPE_DATE || to->id == TYPE_TIMESTAMP ? LAW_TEXT_TIME : LAW_TEXT_NUMBER;
 }
 
 static void test_cast(Law *law, const LogicalType *from, const LogicalType *to, bool is_try)
@@ -282,6 +281,10 @@ static void test_cast(Law *law, const LogicalType *from, const LogicalType *to, 
              weir_type_name(from->id), weir_type_name(to->id));
     if (!weir_type_equal(from, to) && weir_cast_find(build(law, &c, 0)) != NULL) {
         run_case(law, &c);
+        if (from->id == TYPE_VARCHAR) {
+            c.args[0].is_plain = true;
+            run_case(law, &c);
+        }
     }
     weir_arena_release(&law->plan, mark);
 }

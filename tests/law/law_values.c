@@ -245,10 +245,34 @@ static const char *const time_texts[] = {
     "",
 };
 
+/* Forms that every cast understands. */
+static size_t plain_text(Law *law, LawText text, char *out, size_t capacity)
+{
+    if (text == LAW_TEXT_TIME) {
+        const unsigned parts[] = {
+            1 + (unsigned)law_below(law, 9999), 1 + (unsigned)law_below(law, 12),
+            1 + (unsigned)law_below(law, 28),   (unsigned)law_below(law, 24),
+            (unsigned)law_below(law, 60),       (unsigned)law_below(law, 60)};
+        const size_t size =
+            (size_t)snprintf(out, capacity, "%04u-%02u-%02u %02u:%02u:%02u.25", parts[0], parts[1],
+                             parts[2], parts[3], parts[4], parts[5]);
+        static const size_t ends[] = {10, 19, 22};
+        return WEIR_MIN(size, ends[law_below(law, WEIR_ARRAY_COUNT(ends))]);
+    }
+    const long long whole = (long long)law_below(law, law_one_in(law, 2) ? 120 : 100000);
+    const char *sign = law_one_in(law, 3) ? "-" : "";
+    return law_one_in(law, 2) ? (size_t)snprintf(out, capacity, "%s%lld", sign, whole)
+                              : (size_t)snprintf(out, capacity, "%s%lld.%u", sign, whole,
+                                                 (unsigned)law_below(law, 1000));
+}
+
 static size_t random_text(Law *law, const LawColumn *column, char *out, size_t capacity)
 {
     const char *const *list = NULL;
     size_t list_count = 0;
+    if (column->is_plain) {
+        return plain_text(law, column->text, out, capacity);
+    }
     switch (column->text) {
     case LAW_TEXT_NUMBER:
         list = number_texts;

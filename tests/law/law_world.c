@@ -81,7 +81,7 @@ static void run_sql(Law *law, const char *sql)
     duckdb_destroy_result(&result);
 }
 
-/* Usage: [-s seed] [-n rounds] [filter] */
+/* Usage: [-s seed] [-n rounds] [-o] [filter]; -o: with DuckDB's optimizer. */
 static void read_arguments(Law *law, int argc, char **argv)
 {
     const char *seed = getenv("WEIR_SEED");
@@ -91,6 +91,8 @@ static void read_arguments(Law *law, int argc, char **argv)
             seed = argv[++i];
         } else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc) {
             rounds = argv[++i];
+        } else if (strcmp(argv[i], "-o") == 0) {
+            law->has_optimizer = true;
         } else {
             law->filter = argv[i];
         }
@@ -116,7 +118,9 @@ void law_open(Law *law, int argc, char **argv)
         law_die("open", "cannot open DuckDB");
     }
     run_sql(law, "SET threads = 1");
-    run_sql(law, "PRAGMA disable_optimizer");
+    if (!law->has_optimizer) {
+        run_sql(law, "PRAGMA disable_optimizer");
+    }
     run_sql(law, "SET TimeZone = 'UTC'");
     law->host = law_host(law);
     add_types(law);
