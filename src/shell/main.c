@@ -1,0 +1,94 @@
+/* main.c: weir, the shell: a client of include/weir.h like any other program.
+ *
+ * Exit status: 0, 1 if a statement or command failed, 2 if the command line is wrong, what .exit
+ * says; after Ctrl-C in a script, or when nobody reads the output, the program ends as SIGINT and
+ * SIGPIPE end programs. */
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shell/options.h"
+#include "shell/shell.h"
+#include "shell/signals.h"
+
+/* The database's text is UTF-8; its width must be known even where the environment says nothing. */
+static void set_locale(void)
+{
+    const char *const set = setlocale(LC_CTYPE, "");
+    if (set == NULL || strcmp(nl_langinfo(CODESET), "UTF-8") != 0) {
+        (void)setlocale(LC_CTYPE, "C.UTF-8");
+    }
+}
+
+static void run_tasks(Shell *shell, const Options *options)
+{
+    if (options->init != NULL) {
+        weir_shell_run_file(shell, options->init, (Place){0});
+    }
+    for (size_t i = 0; i < options->task_count && !weir_shell_is_stopped(shell); i++) {
+        const Task *const task = &options->tasks[i];
+        switch (task->kind) {
+        case TASK_SQL: weir_shell_run_text(shell, task->text); break;
+        case TASK_FILE: weir_shell_run_file(shell, task->text, (Place){0}); break;
+        }
+    }
+    if (options->task_count > 0 || weir_shell_is_stopped(shell)) {
+        return;
+    }
+    if (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) {
+        weir_shell_interact(shell);
+    } else {
+        weir_shell_run_file(shell, "-", (Place){0});
+    }
+}
+
+static int exit_status(const Shell *shell)
+{
+    if (shell->output.is_gone) {
+        weir_signals_die(SIGPIPE);
+    }
+    if (shell->is_interrupted && !shell->is_interactive) {
+        weir_signals_die(SIGINT);
+    }
+    if (shell->exit_status >= 0) {
+        return shell->exit_status;
+    }
+    return shell->failed_count > 0 && !shell->is_interactive;
+}
+
+static int run(Options *options)
+{
+    Shell shell = {.style = options->style, .is_bail = options->is_bail};
+    options->style = (PrintStyle){0};
+    if (!weir_signals_start()) {
+        (void)fputs("Error: cannot watch for signals\n", stderr);
+        return 1;
+    }
+    if (weir_shell_open(&shell, options->path)) {
+        run_tasks(&shell, options);
+    }
+    weir_shell_close(&shell);
+    weir_signals_stop();
+    return exit_status(&shell);
+}
+
+int main(int argument_count, char **arguments)
+{
+    Options options;
+    int status = 0;
+    set_locale();
+    if (!weir_options_read(&options, argument_count, arguments)) {
+        status = 2;
+    } else if (options.wants_help) {
+        weir_options_help();
+    } else if (options.wants_version) {
+        (void)printf("weir %s\n", weir_version());
+    } else {
+        status = run(&options);
+    }
+    weir_options_deinit(&options);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* options.h: the command line. */
+#ifndef WEIR_SHELL_OPTIONS_H
+#define WEIR_SHELL_OPTIONS_H
+
+#include "shell/print.h"
+
+typedef enum TaskKind { TASK_SQL, TASK_FILE } TaskKind;
+
+/* Something to run, in the order of the command line. */
+typedef struct Task {
+    TaskKind kind;
+    const char *text; /* borrowed: SQL, or the name of a file */
+} Task;
+
+typedef struct Options {
+    const char *path; /* of the database; NULL = in memory */
+    const char *init; /* a file to run before everything; NULL = none */
+    Task *tasks;      /* owned */
+    size_t task_count;
+    PrintStyle style; /* moved out by whoever uses it */
+    bool is_bail;
+    bool wants_help;
+    bool wants_version;
+} Options;
+
+/* False after telling what is wrong. */
+bool weir_options_read(Options *options, int count, char *const *arguments);
+void weir_options_deinit(Options *options);
+void weir_options_help(void);
+
+#endif
