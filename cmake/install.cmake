@@ -7,7 +7,7 @@ if(TARGET weir)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/weir.pc.in ${PROJECT_BINARY_DIR}/weir.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-            FILES_MATCHING PATTERN "*.h")
+            FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
     if(NOT DUCKDB_LIB)
         # The DuckDB we fetched goes where libweir's rpath finds it and nothing else does.
         install(PROGRAMS ${weir_duckdb_lib} DESTINATION ${CMAKE_INSTALL_LIBDIR}/weir)
