@@ -4,13 +4,16 @@
  * Delta rule: contents' = contents + in; out = contents' - contents, consolidated.
  * State: a RowTable with all columns as its key, by their raw bytes: -0.0 and 0.0 are two rows here,
  * since a reader sees which of them is there. A row's weight is its header's; link 1 = listed as
- * touched in this step together with the weight it had before.
+ * touched in this step together with the weight it had before. In the circuit's first step every row
+ * is new and the table itself is the change: only rows whose weight was 0 or less are listed.
  * Cost of a step: O(delta). */
 #include "op/sink.h"
 
 #include "base/checked.h"
 #include "op/op_priv.h"
 #include "trace/touched.h"
+
+enum { SINK_SCAN_ROWS = 64 }; /* rows of one look into the table */
 
 typedef struct SinkEntry {
     Row *row;       /* borrowed from the table */
@@ -25,19 +28,44 @@ typedef struct SinkOp {
     size_t change_count;       /* touched rows whose weight differs from before */
     uint64_t row_count;        /* summed weights */
     uint64_t row_count_before; /* that of the last step's end */
+    i128 filled_count;         /* summed weights of the first step */
+    bool is_filling;           /* the first step is under way */
     bool has_table;
 } SinkOp;
 
 /* --- step ------------------------------------------------------------------------------------ */
 
-static Status sink_touch(SinkOp *self, Row *row, Error *err)
+static Status sink_touch(SinkOp *self, Row *row, int64_t before, Error *err)
 {
     SinkEntry *entry = weir_touched_add(&self->touched, err);
     if (entry == NULL) {
         return err->code;
     }
-    *entry = (SinkEntry){.row = row, .before = weir_row_weight(row)};
+    *entry = (SinkEntry){.row = row, .before = before};
     weir_row_set_link(row, 1);
+    return WEIR_OK;
+}
+
+static Status sink_weight_error(Error *err)
+{
+    return weir_error_set(err, WEIR_ERR_WEIGHT, "a row of the view stands too often in it");
+}
+
+/* Adds the weights of the first step. */
+static Status sink_fill(SinkOp *self, Row *const *rows, const int64_t *weights, size_t count,
+                        Error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t weight = 0;
+        if (weir_add_i64(weir_row_weight(rows[i]), weights[i], &weight)) {
+            return sink_weight_error(err);
+        }
+        self->filled_count += weights[i];
+        weir_row_set_weight(rows[i], weight);
+        if (weight <= 0 && weir_row_link(rows[i]) == 0) {
+            WEIR_TRY(sink_touch(self, rows[i], 0, err));
+        }
+    }
     return WEIR_OK;
 }
 
@@ -50,17 +78,27 @@ static Status sink_push(Op *op, size_t port, const Batch *batch, Step *step, Err
     WEIR_TRY(weir_op_raw_keys(batch, &step->scratch, &keys, err));
     WEIR_TRY(weir_row_table_upsert(&self->table, keys, batch->count, rows, NULL, err));
     const int64_t *weights = weir_op_weights(batch);
+    self->is_filling = step->is_first;
+    if (self->is_filling) {
+        return sink_fill(self, rows, weights, batch->count, err);
+    }
     for (size_t i = 0; i < batch->count; i++) {
+        const int64_t before = weir_row_weight(rows[i]);
         if (weir_row_link(rows[i]) == 0) {
-            WEIR_TRY(sink_touch(self, rows[i], err));
+            WEIR_TRY(sink_touch(self, rows[i], before, err));
         }
         int64_t weight = 0;
-        if (weir_add_i64(weir_row_weight(rows[i]), weights[i], &weight)) {
-            return weir_error_set(err, WEIR_ERR_WEIGHT, "a row of the view stands too often in it");
+        if (weir_add_i64(before, weights[i], &weight)) {
+            return sink_weight_error(err);
         }
         weir_row_set_weight(rows[i], weight);
     }
     return WEIR_OK;
+}
+
+static Status sink_count_error(Error *err)
+{
+    return weir_error_set(err, WEIR_ERR_WEIGHT, "too many rows in the view");
 }
 
 /* One row whose weight went from `before` to `now`. */
@@ -73,23 +111,29 @@ static Status sink_account(SinkOp *self, int64_t before, int64_t now, Error *err
     }
     self->change_count += before == now ? 0 : 1;
     const uint64_t rest = self->row_count - (uint64_t)before;
-    if (__builtin_add_overflow(rest, (uint64_t)now, &self->row_count)) {
-        return weir_error_set(err, WEIR_ERR_WEIGHT, "too many rows in the view");
-    }
-    return WEIR_OK;
+    return __builtin_add_overflow(rest, (uint64_t)now, &self->row_count) ? sink_count_error(err)
+                                                                         : WEIR_OK;
 }
 
 static Status sink_flush(Op *op, Step *step, Error *err)
 {
     WEIR_UNUSED(step);
     SinkOp *self = WEIR_DOWNCAST(SinkOp, op);
+    size_t gone_count = 0;
     size_t available = 0;
     for (size_t i = 0; i < self->touched.count; i += available) {
         const SinkEntry *entries = weir_touched_run(&self->touched, i, &available);
         for (size_t k = 0; k < available; k++) {
             const int64_t now = weir_row_weight(entries[k].row);
             WEIR_TRY(sink_account(self, entries[k].before, now, err));
+            gone_count += now == 0;
         }
+    }
+    if (self->is_filling) {
+        WEIR_ASSERT(self->filled_count >= 0);
+        self->change_count = self->table.row_count - gone_count;
+        self->row_count = (uint64_t)self->filled_count;
+        return self->filled_count > UINT64_MAX ? sink_count_error(err) : WEIR_OK;
     }
     return WEIR_OK;
 }
@@ -113,11 +157,17 @@ static void sink_end_step(Op *op)
     weir_arena_reset(&self->arena);
     self->change_count = 0;
     self->row_count_before = self->row_count;
+    self->filled_count = 0;
+    self->is_filling = false;
 }
 
 void weir_sink_rollback(Op *sink)
 {
     SinkOp *self = WEIR_DOWNCAST(SinkOp, sink);
+    if (self->is_filling) {
+        weir_touched_clear(&self->touched);
+        weir_row_table_clear(&self->table);
+    }
     size_t available = 0;
     for (size_t i = 0; i < self->touched.count; i += available) {
         const SinkEntry *entries = weir_touched_run(&self->touched, i, &available);
@@ -158,6 +208,28 @@ static Status show_batch(SinkShow *show, Error *err)
     batch->count = show->count;
     show->count = 0;
     return show->visit(show->user, batch, err);
+}
+
+/* Shows the contents after the first step. */
+static Status show_contents(SinkShow *show, Error *err)
+{
+    const RowTable *table = &show->sink->table;
+    uint64_t cursor = 0;
+    Row *rows[SINK_SCAN_ROWS];
+    for (;;) {
+        const size_t found = weir_row_table_scan(table, &cursor, rows, WEIR_ARRAY_COUNT(rows));
+        if (found == 0) {
+            return show_batch(show, err);
+        }
+        for (size_t i = 0; i < found; i++) {
+            show->rows[show->count] = rows[i];
+            show->weights[show->count] = weir_row_weight(rows[i]);
+            show->count += show->weights[show->count] != 0;
+        }
+        if (show->count > BATCH_CAPACITY - WEIR_ARRAY_COUNT(rows)) {
+            WEIR_TRY(show_batch(show, err));
+        }
+    }
 }
 
 /* Shows the changes of one sign. */
@@ -203,6 +275,10 @@ Status weir_sink_visit_delta(Op *sink, SinkVisit visit, void *user, Error *err)
                                        VECTOR_VALIDITY_WORDS * sizeof(uint64_t), err);
     if (show->validity == NULL) {
         status = err->code;
+        goto done;
+    }
+    if (self->is_filling) {
+        WEIR_CHECK(show_contents(show, err));
         goto done;
     }
     WEIR_CHECK(show_changes(show, true, err));

@@ -100,6 +100,40 @@ static void the_sink_takes_a_failed_step_back(void **state)
     weir_circuit_free(machine.circuit);
 }
 
+static void the_sink_takes_a_failed_first_step_back(void **state)
+{
+    Fixture *f = fixture_of(state);
+    const Shape shape = {.inputs = {mixed_schema(f)}, .input_count = 1};
+    Machine machine = new_machine(f, &shape);
+    ZSet *first = zset_new(f, shape.inputs[0]);
+    for (size_t i = 0; i < 50; i++) {
+        zset_add_random(f, first, i < 40 ? 3 : -1);
+    }
+    assert_int_equal(run_step(f, &machine, &first), WEIR_ERR_NEGATIVE);
+    weir_sink_rollback(machine.sink);
+    assert_int_equal(weir_sink_delta_row_count(machine.sink), 0);
+    weir_circuit_end_step(machine.circuit);
+    assert_string_equal(contents(f, machine.sink), "");
+    assert_int_equal(weir_sink_row_count(machine.sink), 0);
+    weir_circuit_free(machine.circuit);
+}
+
+/* The sum of all weights is counted without overflow. */
+static void the_sink_refuses_more_rows_than_it_can_count(void **state)
+{
+    Fixture *f = fixture_of(state);
+    const LogicalType *const types[] = {weir_type_simple(TYPE_INTEGER)};
+    const Shape shape = {.inputs = {schema_of_types(f, types, 1)}, .input_count = 1};
+    Machine machine = new_machine(f, &shape);
+    ZSet *delta = zset_new(f, shape.inputs[0]);
+    for (int32_t i = 0; i < 3; i++) {
+        zset_add(f, delta, INT64_MAX)[0] = cell_i32(i);
+    }
+    assert_int_equal(run_step(f, &machine, &delta), WEIR_ERR_WEIGHT);
+    weir_circuit_end_step(machine.circuit);
+    weir_circuit_free(machine.circuit);
+}
+
 static void the_sink_refuses_weights_beyond_64_bits(void **state)
 {
     Fixture *f = fixture_of(state);
@@ -197,6 +231,8 @@ int main(void)
         TEST(the_sink_forgets_rows_that_cancel),
         TEST(the_sink_refuses_to_hold_less_than_nothing),
         TEST(the_sink_takes_a_failed_step_back),
+        TEST(the_sink_takes_a_failed_first_step_back),
+        TEST(the_sink_refuses_more_rows_than_it_can_count),
         TEST(the_sink_refuses_weights_beyond_64_bits),
         TEST(a_union_is_the_sum_of_its_inputs),
         TEST(constants_are_there_from_the_first_step_on),
