@@ -261,6 +261,9 @@ void weir_ir_put_text(const IrText *text, Buf *out);
 /* True if the node is known to give exactly one row, whatever the tables hold. */
 bool weir_ir_is_single_row(const IrNode *node);
 
+/* True if the column is known to hold no NULL. */
+bool weir_ir_is_never_null(const IrNode *node, size_t column);
+
 /* *out = true if no two rows of the node are known to agree on the marked columns (NULLs agree). */
 Status weir_ir_is_unique(Arena *arena, const IrNode *node, const bool *columns, bool *out,
                          Error *err) WEIR_MUST_CHECK;

@@ -37,6 +37,88 @@ bool weir_ir_is_single_row(const IrNode *node)
     return is_single_row(node, &budget);
 }
 
+static bool is_never_null(const IrNode *node, size_t column, size_t *budget);
+
+static bool is_value_never_null(const IrNode *child, const Expr *expr, size_t *budget)
+{
+    if (expr->kind == EXPR_CONSTANT) {
+        return !expr->value.is_null;
+    }
+    return expr->kind == EXPR_COLUMN && is_never_null(child, expr->column, budget);
+}
+
+static bool is_filter_never_null(const IrNode *node, size_t column, size_t *budget)
+{
+    const IrFilter *filter = weir_ir_as_filter(node);
+    for (size_t i = 0; i < filter->predicate_count; i++) {
+        const Expr *test = filter->predicates[i];
+        if (test->kind == EXPR_IS_NOT_NULL && test->args[0]->kind == EXPR_COLUMN &&
+            test->args[0]->column == column) {
+            return true;
+        }
+    }
+    return is_never_null(node->children[0], column, budget);
+}
+
+static bool is_join_never_null(const IrNode *node, size_t column, size_t *budget)
+{
+    const IrJoin *join = weir_ir_as_join(node);
+    const size_t source = weir_ir_join_source(join, column);
+    const size_t left_count = node->children[0]->column_count;
+    if (source == SIZE_MAX || join->kind == JOIN_FULL ||
+        (source >= left_count && join->kind != JOIN_INNER)) {
+        return false;
+    }
+    for (size_t k = 0; k < join->key_count; k++) {
+        const IrKey *key = &join->keys[k];
+        const Expr *own = source < left_count ? key->left : key->right;
+        const size_t place = source < left_count ? source : source - left_count;
+        if ((join->kind == JOIN_INNER || join->kind == JOIN_SEMI) && !key->is_null_safe &&
+            own->kind == EXPR_COLUMN && own->column == place) {
+            return true;
+        }
+    }
+    return source < left_count ? is_never_null(node->children[0], source, budget)
+                               : is_never_null(node->children[1], source - left_count, budget);
+}
+
+static bool is_never_null(const IrNode *node, size_t column, size_t *budget)
+{
+    if (*budget == 0) {
+        return false;
+    }
+    (*budget)--;
+    switch (node->kind) {
+    case IR_SCAN:
+    case IR_VALUES: return false;
+    case IR_FILTER: return is_filter_never_null(node, column, budget);
+    case IR_DISTINCT: return is_never_null(node->children[0], column, budget);
+    case IR_PROJECT:
+        return is_value_never_null(node->children[0], weir_ir_as_project(node)->exprs[column],
+                                   budget);
+    case IR_AGGREGATE: {
+        const IrAggregate *aggregate = weir_ir_as_aggregate(node);
+        return column < aggregate->group_count &&
+               is_value_never_null(node->children[0], aggregate->groups[column], budget);
+    }
+    case IR_UNION:
+        for (size_t i = 0; i < node->child_count; i++) {
+            if (!is_never_null(node->children[i], column, budget)) {
+                return false;
+            }
+        }
+        return true;
+    case IR_JOIN: return is_join_never_null(node, column, budget);
+    }
+    return false;
+}
+
+bool weir_ir_is_never_null(const IrNode *node, size_t column)
+{
+    size_t budget = VISIT_BUDGET;
+    return is_never_null(node, column, &budget);
+}
+
 typedef struct UniqueSearch {
     Arena *arena;
     size_t budget;

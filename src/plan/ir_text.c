@@ -207,7 +207,9 @@ static void put_join(const Printing *p, const IrJoin *join)
 {
     const char *const *left = p->text->names[join->head.children[0]->id];
     const char *const *right = p->text->names[join->head.children[1]->id];
-    weir_buf_printf(p->out, "%s join", kind_name(join->kind));
+    const bool is_product =
+        join->kind == JOIN_INNER && join->key_count == 0 && join->residual == NULL;
+    weir_buf_printf(p->out, "%s join", is_product ? "cross" : kind_name(join->kind));
     for (size_t k = 0; k < join->key_count; k++) {
         const IrKey *key = &join->keys[k];
         weir_buf_puts(p->out, k == 0 ? " on " : " AND ");
@@ -237,7 +239,7 @@ static void put_line(const Printing *p, const IrNode *node)
         break;
     }
     case IR_PROJECT:
-        weir_buf_puts(p->out, "project ");
+        weir_buf_puts(p->out, node->column_count == 0 ? "project nothing" : "project ");
         put_exprs(p->out, weir_ir_as_project(node)->exprs, node->column_count, names, ", ");
         break;
     case IR_AGGREGATE: put_aggregate(p->out, weir_ir_as_aggregate(node), names); break;

@@ -147,6 +147,45 @@ Status weir_json_check_call(const IrCall *call, const char *shown_name, Error *e
     return weir_op_aggregate_supports(&probe) ? WEIR_OK : refuse_call(call, shown_name, err);
 }
 
+/* The layout of the result that the operators write; PHYS_COUNT for an aggregate not listed. */
+static PhysType result_layout(const IrCall *call)
+{
+    static const struct {
+        const char *name;
+        PhysType phys; /* PHYS_COUNT = that of the argument */
+    } LAYOUTS[] = {
+        {"count_star", PHYS_I64}, {"count", PHYS_I64},     {"count_if", PHYS_I128},
+        {"countif", PHYS_I128},   {"min", PHYS_COUNT},     {"max", PHYS_COUNT},
+        {"bool_and", PHYS_U8},    {"bool_or", PHYS_U8},    {"bit_and", PHYS_COUNT},
+        {"bit_or", PHYS_COUNT},   {"bit_xor", PHYS_COUNT},
+    };
+    const LogicalType *arg = call->arg_count == 0 ? NULL : call->args[0]->type;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(LAYOUTS); i++) {
+        if (strcmp(LAYOUTS[i].name, call->name) == 0) {
+            return LAYOUTS[i].phys == PHYS_COUNT && arg != NULL ? arg->phys : LAYOUTS[i].phys;
+        }
+    }
+    const bool is_sum = strcmp(call->name, "sum") == 0;
+    if (arg == NULL || (!is_sum && strcmp(call->name, "avg") != 0)) {
+        return PHYS_COUNT;
+    }
+    if (arg->id == TYPE_BOOLEAN || arg->id == TYPE_DECIMAL || weir_type_is_integer(arg)) {
+        return is_sum ? PHYS_I128 : PHYS_F64;
+    }
+    return arg->phys;
+}
+
+/* The plan's word for the result's type is not taken for it. */
+static Status check_result(const IrCall *call, Error *err)
+{
+    const PhysType phys = result_layout(call);
+    if (phys != PHYS_COUNT && phys != call->type->phys) {
+        return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: %s gives %s", call->name,
+                              weir_type_name(call->type->id));
+    }
+    return WEIR_OK;
+}
+
 static bool is_count_of_constant(const IrCall *call)
 {
     return strcmp(call->name, "count") == 0 && call->arg_count == 1 && !call->is_distinct &&
@@ -188,6 +227,7 @@ static Status read_call(JsonReader *reader, const JsonScope *scope, Json *json, 
         call.arg_count = 0;
     }
     *out = call;
+    WEIR_TRY(check_result(&call, err));
     return weir_json_check_call(&call, weir_json_find_text(json, "name"), err);
 }
 

@@ -6,6 +6,11 @@ Status weir_rule_fuse_again(Ir *ir, const IrNode *root, const IrNode **out, Erro
     return weir_rule_fuse_projects(ir, root, out, err);
 }
 
+Status weir_rule_fuse_last(Ir *ir, const IrNode *root, const IrNode **out, Error *err)
+{
+    return weir_rule_fuse_projects(ir, root, out, err);
+}
+
 static const struct {
     const char *name;
     PlanPhase phase;

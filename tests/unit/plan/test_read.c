@@ -139,7 +139,7 @@ static void exists_counts_instead_of_limiting(void **state)
     expect_text(*state, "exists",
                 "project a\n"
                 "  filter (count(*) >= 1)\n"
-                "    inner join\n"
+                "    cross join\n"
                 "      scan memory.main.t (a)\n"
                 "      project (count(*) >= 1)\n"
                 "        aggregate count(*)\n"
@@ -152,7 +152,7 @@ static void a_scalar_subquery_of_one_row_needs_no_check(void **state)
     expect_text(*state, "scalar",
                 "project a\n"
                 "  filter (a > max(k))\n"
-                "    inner join\n"
+                "    cross join\n"
                 "      scan memory.main.t (a)\n"
                 "      project max(k)\n"
                 "        project max(k)\n"
@@ -169,7 +169,7 @@ static void a_correlated_subquery_reads_the_distinct_outer_values(void **state)
                 "      #1: scan memory.main.t (a, b)\n"
                 "      project v, a\n"
                 "        filter (k = a)\n"
-                "          inner join\n"
+                "          cross join\n"
                 "            scan memory.main.u (k, v)\n"
                 "            distinct\n"
                 "              project a\n"
@@ -185,7 +185,7 @@ static void a_correlated_subquery_reads_the_distinct_outer_values(void **state)
                 "            #1\n"
                 "        group by a: max(w)\n"
                 "          filter (k = a)\n"
-                "            inner join\n"
+                "            cross join\n"
                 "              scan memory.main.u (k, w)\n"
                 "              #2\n");
 }
