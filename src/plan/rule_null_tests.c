@@ -103,13 +103,16 @@ static void tell_join(const IrNode *node, const bool *own, bool *left, bool *rig
 static Status tell_children(const NullTests *t, const IrNode *node, Error *err)
 {
     const bool *own = t->rejected[node->id];
-    bool *below[2] = {NULL, NULL};
-    for (size_t i = 0; i < node->child_count && i < 2; i++) {
-        below[i] =
-            weir_arena_calloc(t->ir->arena, node->children[i]->column_count, sizeof(bool), err);
-        if (below[i] == NULL) {
-            return weir_ir_failure(err);
-        }
+    const size_t counts[2] = {
+        node->child_count > 0 ? node->children[0]->column_count : 0,
+        node->child_count > 1 ? node->children[1]->column_count : 0,
+    };
+    bool *below[2] = {
+        weir_arena_calloc(t->ir->arena, counts[0], sizeof(bool), err),
+        weir_arena_calloc(t->ir->arena, counts[1], sizeof(bool), err),
+    };
+    if (below[0] == NULL || below[1] == NULL) {
+        return weir_ir_failure(err);
     }
     switch (node->kind) {
     case IR_SCAN:
