@@ -313,7 +313,7 @@ void weir_shell_command(Shell *shell, const char *line, Place place)
             command->run(shell, &arguments, place);
         }
     }
-    weir_output_flush(&shell->output);
+    weir_shell_flush(shell, place);
     free(arguments.line);
     weir_text_deinit(&name);
 }

@@ -78,8 +78,7 @@ void weir_shell_fail_text(Shell *shell, Place place, const char *format, ...)
     count_failure(shell);
 }
 
-/* Output that is not read ends everything, quietly; output that cannot be written is a failure. */
-static void check_output(Shell *shell, Place place)
+void weir_shell_flush(Shell *shell, Place place)
 {
     weir_output_flush(&shell->output);
     if (shell->output.is_gone) {
@@ -114,7 +113,7 @@ void weir_shell_close(Shell *shell)
     weir_signals_set_db(NULL);
     weir_close(shell->db);
     shell->db = NULL;
-    check_output(shell, (Place){0});
+    weir_shell_flush(shell, (Place){0});
     weir_output_deinit(&shell->output);
     weir_text_deinit(&shell->style.null_text);
     weir_text_deinit(&shell->style.separator);
@@ -189,7 +188,7 @@ const char *weir_shell_run(Shell *shell, const char *sql, Place place)
     if (shell->has_timer) {
         put_time(shell, &from);
     }
-    check_output(shell, place);
+    weir_shell_flush(shell, place);
     weir_shell_end_query(shell, result);
     return tail;
 }
@@ -218,7 +217,7 @@ void weir_shell_print_query(Shell *shell, const char *sql, Place place)
     WeirResult *const result = weir_shell_query(shell, sql, place);
     if (result != NULL) {
         print_result(shell, result, place);
-        check_output(shell, place);
+        weir_shell_flush(shell, place);
         weir_shell_end_query(shell, result);
     }
 }

@@ -39,6 +39,10 @@ void weir_shell_fail(Shell *shell, const WeirError *err, Place place);
 void weir_shell_fail_text(Shell *shell, Place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Sends what has been printed. If it cannot be written, that is a failure; if nobody reads it,
+ * everything stops, quietly. */
+void weir_shell_flush(Shell *shell, Place place);
+
 /* Runs the first statement of sql, prints its result, tells of failures and warnings. Returns the
  * place behind the statement. */
 const char *weir_shell_run(Shell *shell, const char *sql, Place place);
