@@ -105,13 +105,14 @@ const BaselineGroup *weir_baseline_find(const Baseline *baseline, uint64_t id)
     return is_found ? &baseline->groups[place] : NULL;
 }
 
-void weir_baseline_load(const Baseline *baseline, const BaselineGroup *group, RowRef *refs)
+void weir_baseline_load(const BaselineGroup *group, RowRef *refs, size_t place_count)
 {
     const size_t span = group == NULL || group->places != NULL ? 0 : group->span;
+    WEIR_ASSERT(group == NULL || group->span <= place_count);
     if (span > 0) {
         memcpy(refs, group->refs, span * sizeof *refs);
     }
-    memset(refs + span, 0, (baseline->group_rows - span) * sizeof *refs);
+    memset(refs + span, 0, (place_count - span) * sizeof *refs);
     if (group != NULL && group->places != NULL) {
         for (size_t i = 0; i < group->sum.row_count; i++) {
             refs[group->places[i]] = group->refs[i];
@@ -162,9 +163,9 @@ static Status fill_dense(const Baseline *baseline, BaselineGroup *group, const R
 }
 
 static Status make_group(const Baseline *baseline, BaselineGroup *group, const RowRef *refs,
-                         Error *err)
+                         size_t place_count, Error *err)
 {
-    uint32_t span = baseline->group_rows;
+    uint32_t span = (uint32_t)place_count;
     while (span > 0 && refs[span - 1] == 0) {
         span--;
     }
@@ -200,13 +201,14 @@ static void remove_group(Baseline *baseline, size_t place)
     baseline->group_count--;
 }
 
-Status weir_baseline_put(Baseline *baseline, uint64_t id, const RowRef *refs, const GroupSum *sum,
-                         Error *err)
+Status weir_baseline_put(Baseline *baseline, uint64_t id, const RowRef *refs, size_t place_count,
+                         const RowSum *sum, Error *err)
 {
+    WEIR_ASSERT(place_count <= baseline->group_rows);
     BaselineGroup made = {.id = id, .sum = *sum};
     if (sum->row_count > 0) {
         WEIR_TRY(reserve_group(baseline, err));
-        WEIR_TRY(make_group(baseline, &made, refs, err));
+        WEIR_TRY(make_group(baseline, &made, refs, place_count, err));
     }
     const size_t place = lower_bound(baseline, id);
     if (place < baseline->group_count && baseline->groups[place].id == id) {

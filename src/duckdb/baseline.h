@@ -7,21 +7,16 @@
 #ifndef WEIR_DUCKDB_BASELINE_H
 #define WEIR_DUCKDB_BASELINE_H
 
+#include "duckdb/fingerprint.h"
 #include "trace/row_store.h"
 #include "view/host.h"
 
 /* DuckDB's own row groups have this size, so that a group is what a scan by row ids can skip. */
 enum { BASELINE_GROUP_ROWS = 122880 };
 
-/* Rows and the exclusive or of their fingerprints. */
-typedef struct GroupSum {
-    uint64_t row_count;
-    uint64_t fingerprint;
-} GroupSum;
-
 typedef struct BaselineGroup {
     uint64_t id;      /* row id / group_rows */
-    GroupSum sum;     /* row_count is never 0 */
+    RowSum sum;       /* row_count is never 0 */
     uint32_t span;    /* the last place with a row, plus 1 */
     RowRef *refs;     /* owned; dense: span entries by place, 0 = no row; sparse: row_count */
     uint32_t *places; /* owned; sparse: the places of refs, rising; NULL = dense */
@@ -53,13 +48,14 @@ void weir_baseline_deinit(Baseline *baseline);
 /* NULL if no row of the group is known. Borrowed until the next put. */
 const BaselineGroup *weir_baseline_find(const Baseline *baseline, uint64_t id);
 
-/* refs[place] = the reference or 0, for all group_rows places; group may be NULL. */
-void weir_baseline_load(const Baseline *baseline, const BaselineGroup *group, RowRef *refs);
+/* refs[place] = the reference or 0, for the first place_count places, which are all that the group
+ * has rows in; group may be NULL. */
+void weir_baseline_load(const BaselineGroup *group, RowRef *refs, size_t place_count);
 
 /* Replaces a group by the rows in refs, or removes it if there are none. The rows themselves are
  * the caller's business. On failure the old group stays. */
-Status weir_baseline_put(Baseline *baseline, uint64_t id, const RowRef *refs, const GroupSum *sum,
-                         Error *err) WEIR_MUST_CHECK;
+Status weir_baseline_put(Baseline *baseline, uint64_t id, const RowRef *refs, size_t place_count,
+                         const RowSum *sum, Error *err) WEIR_MUST_CHECK;
 
 /* The largest row id; -1 if there is no row. */
 int64_t weir_baseline_last_row_id(const Baseline *baseline);

@@ -17,7 +17,6 @@
 
 #include <stdlib.h>
 
-#include "duckdb/fingerprint.h"
 #include "duckdb/query.h"
 #include "view/names.h"
 
@@ -25,7 +24,7 @@ enum { DETECT_MAX_ATTEMPTS = 16 };
 
 typedef struct ScannedGroup {
     uint64_t id;
-    GroupSum sum;
+    RowSum sum;
 } ScannedGroup;
 
 /* What a scan found. */
@@ -33,7 +32,7 @@ typedef struct Scan {
     ScannedGroup *groups; /* up to the baseline's last row id; rising ids; owned */
     size_t count;
     size_t capacity;
-    GroupSum appended;     /* behind it */
+    RowSum appended;       /* behind it */
     int64_t last_appended; /* row id */
 } Scan;
 
@@ -49,18 +48,34 @@ static Status moved_too_often(const DetectJob *job, Error *err)
 
 static Status write_scan(const DetectJob *job, Buf *sql, Error *err)
 {
-    weir_buf_printf(sql, "SELECT CASE WHEN rowid <= %lld THEN rowid // %u ELSE -1 END, count(*), ",
-                    (long long)weir_baseline_last_row_id(job->baseline), job->baseline->group_rows);
-    weir_buf_puts(sql, "bit_xor(");
-    weir_fingerprint_put_sql(sql, &job->baseline->schema);
-    weir_buf_puts(sql, "), max(rowid) FROM ");
-    weir_name_put_sql(sql, job->name);
-    weir_buf_puts(sql, " GROUP BY 1");
-    return weir_buf_status(sql, err);
+    Buf table;
+    weir_buf_init(&table, job->host->mem, SIZE_MAX);
+    weir_name_put_sql(&table, job->name);
+    Status status = weir_buf_status(&table, err);
+    if (status == WEIR_OK) {
+        const PartSpec spec = {
+            .group_rows = job->baseline->group_rows,
+            .last_row = weir_baseline_last_row_id(job->baseline),
+        };
+        weir_fingerprint_put_parts_sql(sql, &job->baseline->schema, &spec, table.data);
+        status = weir_buf_status(sql, err);
+    }
+    weir_buf_deinit(&table);
+    return status;
+}
+
+static void add_sum(RowSum *sum, const RowSum *more)
+{
+    sum->row_count += more->row_count;
+    sum->fingerprint ^= more->fingerprint;
 }
 
 static Status add_group(const DetectJob *job, Scan *scan, const ScannedGroup *group, Error *err)
 {
+    if (scan->count > 0 && scan->groups[scan->count - 1].id == group->id) {
+        add_sum(&scan->groups[scan->count - 1].sum, &group->sum);
+        return WEIR_OK;
+    }
     if (scan->count == scan->capacity) {
         const size_t capacity = WEIR_MAX(2 * scan->capacity, (size_t)64);
         ScannedGroup *groups =
@@ -82,28 +97,52 @@ static int compare_groups(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static Status read_scan(const DetectJob *job, duckdb_result *result, Scan *scan, Error *err)
+/* One entry a group, by rising id: parts of a group may have come apart. */
+static void merge_groups(Scan *scan)
 {
-    Status status = WEIR_OK;
-    Rows rows = weir_rows(result);
-    while (status == WEIR_OK && weir_rows_next(&rows)) {
-        const int64_t id = weir_rows_i64(&rows, 0);
-        const GroupSum sum = {
-            .row_count = (uint64_t)weir_rows_i64(&rows, 1),
-            .fingerprint = weir_rows_u64(&rows, 2),
-        };
-        if (id < 0) {
-            scan->appended = sum;
-            scan->last_appended = weir_rows_i64(&rows, 3);
-        } else {
-            const ScannedGroup group = {.id = (uint64_t)id, .sum = sum};
-            status = add_group(job, scan, &group, err);
-        }
-    }
-    weir_rows_deinit(&rows);
+    size_t merged = 0;
     if (scan->count > 1) {
         qsort(scan->groups, scan->count, sizeof *scan->groups, compare_groups);
     }
+    for (size_t i = 0; i < scan->count; i++) {
+        if (merged > 0 && scan->groups[merged - 1].id == scan->groups[i].id) {
+            add_sum(&scan->groups[merged - 1].sum, &scan->groups[i].sum);
+        } else {
+            scan->groups[merged++] = scan->groups[i];
+        }
+    }
+    scan->count = merged;
+}
+
+static Status add_part(const DetectJob *job, Scan *scan, const PartSum *part, Error *err)
+{
+    if (!part->is_new) {
+        const ScannedGroup group = {.id = part->group, .sum = part->sum};
+        return add_group(job, scan, &group, err);
+    }
+    const int64_t last = (int64_t)(part->group * job->baseline->group_rows + part->last_place);
+    scan->last_appended = WEIR_MAX(scan->last_appended, last);
+    add_sum(&scan->appended, &part->sum);
+    return WEIR_OK;
+}
+
+static Status read_scan(const DetectJob *job, duckdb_result *result, Scan *scan, Error *err)
+{
+    Status status = WEIR_OK;
+    while (status == WEIR_OK) {
+        duckdb_data_chunk chunk = duckdb_fetch_chunk(*result);
+        if (chunk == NULL) {
+            break;
+        }
+        const size_t count = duckdb_data_chunk_get_size(chunk);
+        for (size_t i = 0; status == WEIR_OK && i < count; i++) {
+            const PartSum part =
+                weir_fingerprint_read_part(duckdb_data_chunk_get_vector(chunk, 0), i);
+            status = add_part(job, scan, &part, err);
+        }
+        duckdb_destroy_data_chunk(&chunk);
+    }
+    merge_groups(scan);
     return status;
 }
 
@@ -140,7 +179,7 @@ static Status keep_differing(const DetectJob *job, Scan *scan, Error *err)
         const bool is_known =
             known < known_end && (scanned == scanned_end || known->id <= scanned->id);
         ScannedGroup group = {0};
-        GroupSum old = {0};
+        RowSum old = {0};
         if (is_known) {
             group.id = known->id;
             old = known->sum;
@@ -165,7 +204,7 @@ static Status keep_differing(const DetectJob *job, Scan *scan, Error *err)
 static Status fetch_differing(const DetectJob *job, Fetcher *fetcher, const Scan *scan,
                               int64_t last_row, bool *is_consistent, Error *err)
 {
-    GroupSum sums[FETCH_MAX_GROUPS];
+    RowSum sums[FETCH_MAX_GROUPS];
     const uint32_t group_rows = job->baseline->group_rows;
     size_t done = 0;
     while (done < scan->count) {
@@ -196,9 +235,9 @@ static Status fetch_differing(const DetectJob *job, Fetcher *fetcher, const Scan
 
 /* Fetches (after, last], all new to the baseline. */
 static Status fetch_new(const DetectJob *job, Fetcher *fetcher, int64_t after, int64_t last,
-                        GroupSum *total, Error *err)
+                        RowSum *total, Error *err)
 {
-    GroupSum sums[FETCH_MAX_GROUPS];
+    RowSum sums[FETCH_MAX_GROUPS];
     const uint32_t group_rows = job->baseline->group_rows;
     int64_t next = after + 1;
     while (next <= last) {
@@ -215,8 +254,7 @@ static Status fetch_new(const DetectJob *job, Fetcher *fetcher, int64_t after, i
         };
         WEIR_TRY(weir_fetcher_run(fetcher, &range, sums, err));
         for (size_t i = 0; i < count; i++) {
-            total->row_count += sums[i].row_count;
-            total->fingerprint ^= sums[i].fingerprint;
+            add_sum(total, &sums[i]);
         }
         next = end;
     }
@@ -242,7 +280,7 @@ static Status sync_once(const DetectJob *job, bool *is_done, Error *err)
     WEIR_CHECK(weir_fetcher_new(job, &fetcher, err));
     WEIR_CHECK(fetch_differing(job, fetcher, &scan, last_row, is_done, err));
     if (scan.appended.row_count > 0) {
-        GroupSum total = {0};
+        RowSum total = {0};
         WEIR_CHECK(fetch_new(job, fetcher, last_row, scan.last_appended, &total, err));
         *is_done &= total.row_count == scan.appended.row_count &&
                     total.fingerprint == scan.appended.fingerprint;
@@ -300,7 +338,7 @@ Status weir_detect_load(const DetectJob *job, Error *err)
     WEIR_ASSERT(job->baseline->row_count == 0);
     TableExtent before = {0};
     TableExtent after = {0};
-    GroupSum total = {0};
+    RowSum total = {0};
     Fetcher *fetcher = NULL;
     WEIR_TRY(query_extent(job, &before, err));
     WEIR_TRY(weir_fetcher_new(job, &fetcher, err));

@@ -23,13 +23,15 @@ struct Fetcher {
     Arena arena;       /* what lives as long as the fetcher */
     Arena chunk_arena; /* reset for every chunk */
     const char *select;
-    RowReader removed;    /* the batches with weight -1 */
-    RowRef *refs;         /* [FETCH_MAX_GROUPS * group_rows], by row id - base */
-    RowRef *old;          /* the same; made when first needed */
+    RowReader removed; /* the batches with weight -1 */
+    RowRef *refs;      /* owned; by row id - base */
+    RowRef *old;       /* owned; the same */
+    size_t refs_capacity;
+    size_t old_capacity;
     uint64_t base;        /* the first row id of the range's groups */
-    uint32_t place_count; /* of the range's groups */
+    uint32_t place_count; /* up to the range's last row */
     bool is_compared;
-    GroupSum *sums; /* of the range, by group */
+    RowSum *sums; /* of the range, by group */
     RowRef removed_refs[BATCH_CAPACITY];
     size_t removed_count;
     /* The chunk in hand: */
@@ -74,14 +76,11 @@ Status weir_fetcher_new(const DetectJob *job, Fetcher **out, Error *err)
         return err->code;
     }
     Status status = WEIR_OK;
-    const size_t places = (size_t)FETCH_MAX_GROUPS * job->baseline->group_rows;
     fetcher->job = *job;
     weir_arena_init(&fetcher->arena, mem, 0);
     weir_arena_init(&fetcher->chunk_arena, mem, 1 << 20);
     WEIR_CHECK(write_select(fetcher, err));
     WEIR_CHECK(weir_row_reader_init(&fetcher->removed, job->baseline, -1, &fetcher->arena, err));
-    fetcher->refs = weir_mem_alloc(mem, places * sizeof *fetcher->refs, err);
-    status = fetcher->refs == NULL ? err->code : WEIR_OK;
     *out = fetcher;
 done:
     if (status != WEIR_OK) {
@@ -375,23 +374,51 @@ static Status query_range(Fetcher *fetcher, const FetchRange *range, Error *err)
     return status;
 }
 
+static Status reserve_places(Fetcher *fetcher, RowRef **refs, size_t *capacity, Error *err)
+{
+    if (*capacity >= fetcher->place_count) {
+        return WEIR_OK;
+    }
+    Mem *const mem = fetcher->job.host->mem;
+    weir_mem_free(mem, *refs);
+    *capacity = 0;
+    *refs = weir_mem_alloc(mem, fetcher->place_count * sizeof **refs, err);
+    if (*refs == NULL) {
+        return err->code;
+    }
+    *capacity = fetcher->place_count;
+    return WEIR_OK;
+}
+
+/* The places of a group of the range. */
+typedef struct GroupPlaces {
+    size_t begin;
+    size_t count;
+} GroupPlaces;
+
+static GroupPlaces group_places(const Fetcher *fetcher, size_t group)
+{
+    const size_t group_rows = fetcher->job.baseline->group_rows;
+    const size_t begin = group * group_rows;
+    return (GroupPlaces){.begin = begin,
+                         .count = WEIR_MIN(group_rows, fetcher->place_count - begin)};
+}
+
 /* The baseline's references of the range, as rows to compare with, or as rows that stay. */
 static Status load_groups(Fetcher *fetcher, const FetchRange *range, Error *err)
 {
-    const Baseline *const baseline = fetcher->job.baseline;
-    if (range->is_compared && fetcher->old == NULL) {
-        fetcher->old = weir_mem_alloc(
-            baseline->mem, (size_t)FETCH_MAX_GROUPS * baseline->group_rows * sizeof(RowRef), err);
-        if (fetcher->old == NULL) {
-            return err->code;
-        }
+    WEIR_TRY(reserve_places(fetcher, &fetcher->refs, &fetcher->refs_capacity, err));
+    if (range->is_compared) {
+        WEIR_TRY(reserve_places(fetcher, &fetcher->old, &fetcher->old_capacity, err));
     }
     for (size_t g = 0; g < range->group_count; g++) {
-        const BaselineGroup *const group = weir_baseline_find(baseline, range->first_group + g);
-        const size_t begin = g * baseline->group_rows;
-        weir_baseline_load(baseline, range->is_compared ? NULL : group, fetcher->refs + begin);
+        const BaselineGroup *const group =
+            weir_baseline_find(fetcher->job.baseline, range->first_group + g);
+        const GroupPlaces places = group_places(fetcher, g);
+        weir_baseline_load(range->is_compared ? NULL : group, fetcher->refs + places.begin,
+                           places.count);
         if (range->is_compared) {
-            weir_baseline_load(baseline, group, fetcher->old + begin);
+            weir_baseline_load(group, fetcher->old + places.begin, places.count);
         }
     }
     return WEIR_OK;
@@ -402,25 +429,27 @@ static Status put_groups(Fetcher *fetcher, const FetchRange *range, Error *err)
     Baseline *const baseline = fetcher->job.baseline;
     for (size_t g = 0; g < range->group_count; g++) {
         const uint64_t id = range->first_group + g;
+        const GroupPlaces places = group_places(fetcher, g);
         const BaselineGroup *const group =
             range->is_compared ? NULL : weir_baseline_find(baseline, id);
-        GroupSum sum = fetcher->sums[g];
+        RowSum sum = fetcher->sums[g];
         if (group != NULL) {
             sum.row_count += group->sum.row_count;
             sum.fingerprint ^= group->sum.fingerprint;
         }
         WEIR_TRY(
-            weir_baseline_put(baseline, id, fetcher->refs + g * baseline->group_rows, &sum, err));
+            weir_baseline_put(baseline, id, fetcher->refs + places.begin, places.count, &sum, err));
     }
     return WEIR_OK;
 }
 
-Status weir_fetcher_run(Fetcher *fetcher, const FetchRange *range, GroupSum *sums, Error *err)
+Status weir_fetcher_run(Fetcher *fetcher, const FetchRange *range, RowSum *sums, Error *err)
 {
     WEIR_ASSERT(range->group_count > 0 && range->group_count <= FETCH_MAX_GROUPS);
+    WEIR_ASSERT(range->first_row <= range->last_row);
     const uint32_t group_rows = fetcher->job.baseline->group_rows;
     fetcher->base = range->first_group * group_rows;
-    fetcher->place_count = (uint32_t)range->group_count * group_rows;
+    fetcher->place_count = (uint32_t)((uint64_t)range->last_row - fetcher->base + 1);
     fetcher->is_compared = range->is_compared;
     fetcher->sums = sums;
     fetcher->removed_count = 0;

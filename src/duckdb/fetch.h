@@ -40,7 +40,7 @@ typedef struct FetchRange {
 } FetchRange;
 
 /* Fetches the range. sums[i] = the rows fetched of group first_group + i. */
-Status weir_fetcher_run(Fetcher *fetcher, const FetchRange *range, GroupSum *sums, Error *err)
+Status weir_fetcher_run(Fetcher *fetcher, const FetchRange *range, RowSum *sums, Error *err)
     WEIR_MUST_CHECK;
 
 #endif

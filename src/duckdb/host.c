@@ -49,6 +49,10 @@ static void host_end(void *context)
 {
     DuckHost *const host = context;
     weir_duck_host_forget_statements(host);
+    if (host->plan_statement != NULL) {
+        duckdb_destroy_prepare(&host->plan_statement);
+        host->plan_statement = NULL;
+    }
     weir_lock_acquire(&host->lock);
     for (Session *session = host->sessions; session != NULL; session = session->next) {
         duckdb_disconnect(&session->connection);

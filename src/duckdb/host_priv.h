@@ -29,6 +29,7 @@ struct DuckHost {
     bool is_open;           /* between begin and end */
     uint64_t epoch;         /* counts the begins */
     duckdb_connection scan; /* its transaction is the snapshot; NULL outside begin .. end */
+    duckdb_prepared_statement plan_statement; /* of scan; NULL until needed */
     Session *sessions;
     StabilityEntry *stabilities; /* in the arena; NULL = not loaded */
     HostProgram *programs;       /* those with a prepared statement */

@@ -79,6 +79,7 @@ Status weir_duck_host_table_follow(void *context, HostTable *table, const char *
     Baseline fresh = {0};
     WEIR_TRY(weir_table_facts(host, &table->name, &schema, WEIR_ERR_SOURCE_CHANGED, &host->arena,
                               &facts, err));
+    WEIR_TRY(weir_table_check_columns(host, &table->name, &schema, err));
     char *own_facts = weir_mem_strdup(host->mem, facts, err);
     if (own_facts == NULL) {
         return err->code;

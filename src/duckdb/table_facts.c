@@ -9,21 +9,15 @@
 
 enum { NAME_TEXT_BYTES = 256 };
 
-/* Where an expression stands in its text is not a fact. */
-static const char FACTS_SQL[] =
-    "SELECT p->>'$.error_message', p->>'$.plans[0].children[0].name', "
-    "p->>'$.plans[0].children[0].column_indexes[0].index', "
-    "regexp_replace(p->>'$.plans[0].expressions', '\"query_location\":[0-9]+', '', 'g') "
-    "FROM (SELECT json_serialize_plan($1::VARCHAR) AS p)";
-
-static const char ROW_ID_COLUMN[] = "18446744073709551615";
-
-typedef struct FactsRow {
-    const char *failure; /* "" = none */
-    const char *scan;
-    const char *row_id;
-    const char *facts;
-} FactsRow;
+/* Texts of the plan. A quote inside a JSON string is escaped, so that none can be met there. */
+static const char PLAN_FAILURE[] = "{\"error\":true";
+static const char PLAN_FACTS[] = "\"expressions\":["; /* of the projection, behind its child */
+static const char PLAN_SCAN[] = "\"name\":\"seq_scan\"";
+static const char PLAN_ROW_ID[] = "\"column_indexes\":[{\"index\":18446744073709551615,";
+static const char PLAN_PLACE[] = "\"query_location\":";
+static const char PLAN_GET[] =
+    "{\"error\":false,\"plans\":[{\"type\":\"LOGICAL_PROJECTION\",\"children\":["
+    "{\"type\":\"LOGICAL_GET\",\"children\":[],";
 
 static Status write_select(Buf *buf, const TableName *name, const Schema *columns, Error *err)
 {
@@ -37,59 +31,107 @@ static Status write_select(Buf *buf, const TableName *name, const Schema *column
     return weir_buf_status(buf, err);
 }
 
-static Status read_facts(duckdb_result *result, Arena *arena, FactsRow *out, Error *err)
+static Status prepare_plan(DuckHost *host, Error *err)
 {
-    Rows rows = weir_rows(result);
+    if (host->plan_statement != NULL) {
+        return WEIR_OK;
+    }
+    duckdb_prepared_statement statement = NULL;
+    if (duckdb_prepare(host->scan, "SELECT json_serialize_plan($1::VARCHAR)", &statement) !=
+        DuckDBSuccess) {
+        const Status status = weir_query_error(err, WEIR_ERR_HOST, duckdb_prepare_error(statement));
+        duckdb_destroy_prepare(&statement);
+        return status;
+    }
+    host->plan_statement = statement;
+    return WEIR_OK;
+}
+
+/* The plan of a query, in the arena. */
+static Status query_plan(DuckHost *host, const char *sql, Arena *arena, char **out, Error *err)
+{
+    WEIR_TRY(prepare_plan(host, err));
+    if (duckdb_bind_varchar(host->plan_statement, 1, sql) != DuckDBSuccess) {
+        return weir_error_set(err, WEIR_ERR_HOST, "cannot bind a text");
+    }
+    duckdb_result result = {0};
+    WEIR_TRY(weir_query_execute(host->plan_statement, WEIR_ERR_HOST, &result, err));
     Status status = WEIR_OK;
-    const char **const texts[] = {&out->failure, &out->scan, &out->row_id, &out->facts};
-    if (!weir_rows_next(&rows)) {
+    Rows rows = weir_rows(&result);
+    if (weir_rows_next(&rows)) {
+        *out = weir_rows_text(&rows, 0, arena, err);
+        status = *out == NULL ? err->code : WEIR_OK;
+    } else {
         status = weir_error_set(err, WEIR_ERR_HOST, "DuckDB gave no plan of a table");
     }
-    for (size_t i = 0; status == WEIR_OK && i < WEIR_ARRAY_COUNT(texts); i++) {
-        *texts[i] = weir_rows_text(&rows, i, arena, err);
-        status = *texts[i] == NULL ? err->code : WEIR_OK;
-    }
     weir_rows_deinit(&rows);
+    duckdb_destroy_result(&result);
     return status;
 }
 
-static Status query_facts(DuckHost *host, const TableName *name, const Schema *columns,
-                          Arena *arena, FactsRow *out, Error *err)
+static Status query_table_plan(DuckHost *host, const TableName *name, const Schema *columns,
+                               Arena *arena, char **out, Error *err)
 {
     Buf sql;
     weir_buf_init(&sql, host->mem, SIZE_MAX);
     Status status = write_select(&sql, name, columns, err);
     if (status == WEIR_OK) {
-        const char *const text = sql.data;
-        duckdb_result result = {0};
-        status = weir_query_bound(host->scan, FACTS_SQL, &text, 1, WEIR_ERR_HOST, &result, err);
-        if (status == WEIR_OK) {
-            status = read_facts(&result, arena, out, err);
-            duckdb_destroy_result(&result);
-        }
+        status = query_plan(host, sql.data, arena, out, err);
     }
     weir_buf_deinit(&sql);
     return status;
+}
+
+/* err = the message in the plan of a query that cannot be planned. */
+static Status plan_failure(DuckHost *host, const char *plan, Status code, Error *err)
+{
+    duckdb_result result = {0};
+    WEIR_TRY(weir_query_bound(host->scan, "SELECT $1::JSON->>'$.error_message'", &plan, 1,
+                              WEIR_ERR_HOST, &result, err));
+    Rows rows = weir_rows(&result);
+    const char *const message =
+        weir_rows_next(&rows) ? weir_rows_text(&rows, 0, &host->arena, err) : "";
+    weir_rows_deinit(&rows);
+    duckdb_destroy_result(&result);
+    return message == NULL ? err->code : weir_query_error(err, code, message);
+}
+
+/* Where an expression stands in the text it came from is not a fact: takes those numbers out. */
+static void drop_places(char *facts)
+{
+    char *to = facts;
+    for (const char *from = facts; *from != '\0';) {
+        if (strncmp(from, PLAN_PLACE, strlen(PLAN_PLACE)) == 0) {
+            from += strlen(PLAN_PLACE);
+            from += strspn(from, "0123456789");
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = '\0';
 }
 
 Status weir_table_facts(DuckHost *host, const TableName *name, const Schema *columns, Status code,
                         Arena *arena, const char **facts, Error *err)
 {
     char text[NAME_TEXT_BYTES];
-    FactsRow row = {0};
-    WEIR_TRY(query_facts(host, name, columns, arena, &row, err));
-    if (row.failure[0] != '\0') {
-        return weir_query_error(err, code, row.failure);
+    char *plan = NULL;
+    WEIR_TRY(query_table_plan(host, name, columns, arena, &plan, err));
+    if (strncmp(plan, PLAN_FAILURE, strlen(PLAN_FAILURE)) == 0) {
+        return plan_failure(host, plan, code, err);
     }
-    if (strcmp(row.scan, "seq_scan") != 0) {
+    char *const expressions = strstr(plan, PLAN_FACTS);
+    if (strncmp(plan, PLAN_GET, strlen(PLAN_GET)) != 0 || strstr(plan, PLAN_SCAN) == NULL ||
+        expressions == NULL) {
         return weir_error_set(err, code, "%s is not a table of DuckDB's own",
                               weir_name_text(name, text, sizeof text));
     }
-    if (strcmp(row.row_id, ROW_ID_COLUMN) != 0) {
+    if (strstr(plan, PLAN_ROW_ID) == NULL) {
         return weir_error_set(err, code, "%s has a column named rowid, which hides the row ids",
                               weir_name_text(name, text, sizeof text));
     }
-    *facts = row.facts;
+    drop_places(expressions);
+    *facts = expressions;
     return WEIR_OK;
 }
 
@@ -200,7 +242,8 @@ static const LogicalType *find_column(const Schema *schema, const char *name)
     return NULL;
 }
 
-static Status explain_columns(const char *table, const Schema *now, const Schema *followed,
+/* Of each followed column. */
+static Status compare_columns(const char *table, const Schema *now, const Schema *followed,
                               Error *err)
 {
     for (size_t c = 0; c < followed->count; c++) {
@@ -217,9 +260,16 @@ static Status explain_columns(const char *table, const Schema *now, const Schema
                                   weir_type_name(type->id));
         }
     }
-    return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
-                          "a column of table %s was altered (collation or generated expression)",
-                          table);
+    return WEIR_OK;
+}
+
+Status weir_table_check_columns(DuckHost *host, const TableName *name, const Schema *columns,
+                                Error *err)
+{
+    char text[NAME_TEXT_BYTES];
+    Schema now = {0};
+    WEIR_TRY(weir_table_columns(host, name, WEIR_ERR_SOURCE_CHANGED, &host->arena, &now, err));
+    return compare_columns(weir_name_text(name, text, sizeof text), &now, columns, err);
 }
 
 Status weir_table_explain_change(DuckHost *host, const TableName *name, int64_t oid,
@@ -228,7 +278,6 @@ Status weir_table_explain_change(DuckHost *host, const TableName *name, int64_t 
     char text[NAME_TEXT_BYTES];
     const char *const table = weir_name_text(name, text, sizeof text);
     int64_t oid_now = -1;
-    Schema now = {0};
     WEIR_TRY(weir_table_oid(host, name, &oid_now, err));
     if (oid_now < 0) {
         char renamed[NAME_TEXT_BYTES] = {0};
@@ -240,6 +289,8 @@ Status weir_table_explain_change(DuckHost *host, const TableName *name, int64_t 
         return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
                               "table %s was dropped or renamed, or its database detached", table);
     }
-    WEIR_TRY(weir_table_columns(host, name, WEIR_ERR_SOURCE_CHANGED, &host->arena, &now, err));
-    return explain_columns(table, &now, followed, err);
+    WEIR_TRY(weir_table_check_columns(host, name, followed, err));
+    return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
+                          "a column of table %s was altered (collation or generated expression)",
+                          table);
 }

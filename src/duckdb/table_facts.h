@@ -19,6 +19,10 @@ Status weir_table_facts(DuckHost *host, const TableName *name, const Schema *col
 Status weir_table_columns(DuckHost *host, const TableName *name, Status code, Arena *arena,
                           Schema *out, Error *err) WEIR_MUST_CHECK;
 
+/* WEIR_ERR_SOURCE_CHANGED if one of the columns is missing or has another type. */
+Status weir_table_check_columns(DuckHost *host, const TableName *name, const Schema *columns,
+                                Error *err) WEIR_MUST_CHECK;
+
 /* The number by which DuckDB knows the table now; -1 if there is no such table. */
 Status weir_table_oid(DuckHost *host, const TableName *name, int64_t *oid, Error *err)
     WEIR_MUST_CHECK;

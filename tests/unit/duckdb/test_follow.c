@@ -104,6 +104,65 @@ static void only_tables_can_be_followed(void **state)
     world_close(&w);
 }
 
+static void the_columns_must_be_those_of_the_plan(void **state)
+{
+    WEIR_UNUSED(state);
+    World w;
+    static const char *const COLUMNS[] = {"a"};
+    static const char *const MISSING[] = {"b"};
+    const LogicalType *const bigint = weir_type_simple(TYPE_BIGINT);
+    const LogicalType *const integer = weir_type_simple(TYPE_INTEGER);
+    HostTable *table = NULL;
+    world_open(&w, NULL);
+    duck_run(w.user, "CREATE TABLE t(a INTEGER)");
+    world_begin(&w);
+    ASSERT_OK(w.host.table_open(w.host.context, &T, &table, &w.err), &w.err);
+    assert_int_equal(w.host.table_follow(w.host.context, table, COLUMNS, &bigint, 1, &w.err),
+                     WEIR_ERR_SOURCE_CHANGED);
+    assert_int_equal(w.host.table_follow(w.host.context, table, MISSING, &integer, 1, &w.err),
+                     WEIR_ERR_SOURCE_CHANGED);
+    ASSERT_OK(w.host.table_follow(w.host.context, table, COLUMNS, &integer, 1, &w.err), &w.err);
+    world_end(&w);
+    w.host.table_close(w.host.context, table);
+    world_close(&w);
+}
+
+/* The functions that we register for ourselves can be called by anyone. */
+static void internal_functions_survive_any_arguments(void **state)
+{
+    WEIR_UNUSED(state);
+    static const char *const CALLS[] = {
+        "dbsp_internal_hash()",
+        "dbsp_internal_hash(NULL)",
+        "dbsp_internal_hash([1], {'a': 1})",
+        "dbsp_internal_parts()",
+        "dbsp_internal_parts(1::BIGINT, 2::BIGINT)",
+        "dbsp_internal_parts(1::BIGINT, 0::BIGINT, i)",
+        "dbsp_internal_parts(-1::BIGINT, -1::BIGINT, i)",
+        "dbsp_internal_parts(-9223372036854775807::BIGINT, 100::BIGINT, i)",
+        "dbsp_internal_parts(9223372036854775807::BIGINT, 100::BIGINT, i)",
+        "dbsp_internal_parts(5::BIGINT, 100::BIGINT, -i)",
+        "dbsp_internal_parts(5::BIGINT, 1::BIGINT, i * 4000000000000000)",
+        "dbsp_internal_parts(5::BIGINT, 100::BIGINT, NULL::BIGINT)",
+        "dbsp_internal_parts(NULL::BIGINT, 100::BIGINT, i)",
+        "dbsp_internal_parts('x', 100::BIGINT, i)",
+        "dbsp_internal_parts(5::BIGINT, 100::BIGINT, i, [i])",
+        "dbsp_internal_parts(i, i + 1, i * i % 7)",
+    };
+    World w;
+    world_open(&w, NULL);
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(CALLS); i++) {
+        char sql[256];
+        duckdb_result result = {0};
+        (void)snprintf(sql, sizeof sql, "SELECT %s FROM range(5000) r(i)", CALLS[i]);
+        if (duckdb_query(w.user, sql, &result) != DuckDBSuccess) {
+            assert_non_null(duckdb_result_error(&result));
+        }
+        duckdb_destroy_result(&result);
+    }
+    world_close(&w);
+}
+
 static void an_attached_database_can_be_followed(void **state)
 {
     WEIR_UNUSED(state);
@@ -235,6 +294,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alterations_are_told_apart),
         cmocka_unit_test(only_tables_can_be_followed),
+        cmocka_unit_test(the_columns_must_be_those_of_the_plan),
+        cmocka_unit_test(internal_functions_survive_any_arguments),
         cmocka_unit_test(an_attached_database_can_be_followed),
         cmocka_unit_test(a_failing_visitor_ends_the_sync),
         cmocka_unit_test(a_failing_allocation_leaves_nothing_behind),
