@@ -293,7 +293,18 @@ static bool reopen(CaseRunner *runner)
     }
     backend_close(&runner->backend);
     db_close(&runner->db);
-    return open_database(runner);
+    Text error = {0};
+    bool is_good = open_database(runner);
+    for (size_t i = 0; i < runner->file->view_count && is_good; i++) {
+        const CaseView *view = &runner->file->views[i];
+        /* Weir keeps its views in memory: those that are gone with the database are made again. */
+        if (runner->is_live[i] && !backend_has(&runner->backend, view->name, &error) &&
+            !backend_create(&runner->backend, view->name, view->sql, view->sql, &error)) {
+            is_good = complain(runner, 0, "a view cannot be made again", text_get(&error));
+        }
+    }
+    text_free(&error);
+    return is_good;
 }
 
 static bool has_word(const TextList *statements, const char *word)

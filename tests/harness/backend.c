@@ -248,6 +248,18 @@ bool backend_generation(Backend *backend, int64_t *generation, Text *error)
     return true;
 }
 
+bool backend_has(Backend *backend, const char *name, Text *error)
+{
+    if (backend->kind == BACKEND_COPY) {
+        return text_list_has(&backend->names, name);
+    }
+    int64_t count = 0;
+    char *sql = text_format("SELECT count(*) FROM dbsp_views() WHERE view = '%s'", name);
+    const bool is_good = db_number(backend->connection, sql, &count, error);
+    test_free(sql);
+    return is_good && count > 0;
+}
+
 void backend_close(Backend *backend)
 {
     text_list_free(&backend->names);

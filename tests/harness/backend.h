@@ -48,6 +48,8 @@ char *backend_content(const Backend *backend, const char *name);
 char *backend_changes(const Backend *backend, const char *name, int64_t since);
 /* The generation up to which the content of all views goes. */
 bool backend_generation(Backend *backend, int64_t *generation, Text *error);
+/* Is the view there? (After the database has been opened again.) */
+bool backend_has(Backend *backend, const char *name, Text *error);
 void backend_close(Backend *backend);
 
 #endif

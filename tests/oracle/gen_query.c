@@ -1,5 +1,4 @@
-/* gen_query.c: SELECTs: projections, groups, DISTINCT, UNION ALL, common table expressions; and
- * the views made of them. */
+/* gen_query.c: SELECTs: projections, groups, DISTINCT, set operations, common table expressions. */
 #include "gen_source.h"
 
 #include <stdio.h>
@@ -20,6 +19,33 @@ static void add_item(Query *query, Text *items, Expr expr)
               query->column_count);
     query_add_column(query, expr.type, expr.mode, expr.kind);
     test_free(expr.sql);
+}
+
+/* "(SELECT max(x) FROM ... WHERE x = y)": one row at most, as its outermost is an aggregate. */
+static Expr scalar_subquery(Gen *gen, Query *query, const Scope *scope)
+{
+    Scope inner = {0};
+    Text sql = {0};
+    Text from = {0};
+    gen_relation_simple(gen, query, &inner, &from);
+    const ScopeColumn *column = scope_pick(gen, &inner, TYPE_ANY, COLUMN_EQUAL);
+    Expr result = {.type = TYPE_BIGINT, .mode = COLUMN_EXACT};
+    if (column == NULL || rng_chance(&gen->rng, 40)) {
+        text_addf(&sql, "(SELECT count(*) FROM %s", from.data);
+    } else {
+        text_addf(&sql, "(SELECT %s(%s) FROM %s", rng_chance(&gen->rng, 50) ? "min" : "max",
+                  column->ref, from.data);
+        result.type = column->type;
+        result.mode = type_is_ambiguous(column->type) ? COLUMN_EQUAL : COLUMN_EXACT;
+    }
+    if (rng_chance(&gen->rng, 60)) {
+        text_add(&sql, " WHERE ");
+        gen_join_condition(gen, scope, &inner, false, &sql);
+    }
+    text_add_char(&sql, ')');
+    text_free(&from);
+    result.sql = text_take(&sql);
+    return result;
 }
 
 static Expr pick_item(Gen *gen, const Scope *scope, ColumnMode worst)
@@ -59,7 +85,9 @@ static void gen_select(Gen *gen, Query *query, int depth, bool is_distinct)
     gen_source(gen, query, &scope, &from, depth);
     const size_t item_count = rng_between(&gen->rng, 1, is_distinct ? 3 : 6);
     for (size_t i = 0; i < item_count; i++) {
-        Expr item = pick_item(gen, &scope, is_distinct ? COLUMN_EQUAL : COLUMN_NEAR);
+        Expr item = rng_chance(&gen->rng, 4)
+                        ? scalar_subquery(gen, query, &scope)
+                        : pick_item(gen, &scope, is_distinct ? COLUMN_EQUAL : COLUMN_NEAR);
         if (is_distinct && type_is_ambiguous(item.type)) {
             item.mode = COLUMN_EQUAL;
         }
@@ -208,6 +236,19 @@ static void add_having(Gen *gen, const Scope *scope, Text *sql)
     }
 }
 
+/* Adds the format with the keys in place of %s. */
+static void add_keys(Text *sql, const char *format, const char *keys)
+{
+    const char *place = strstr(format, "%s");
+    if (place == NULL) {
+        text_add(sql, format);
+    } else {
+        text_add_len(sql, format, (size_t)(place - format));
+        text_add(sql, keys);
+        text_add(sql, place + 2);
+    }
+}
+
 static void gen_group(Gen *gen, Query *query, int depth)
 {
     Scope scope = {0};
@@ -243,7 +284,11 @@ static void gen_group(Gen *gen, Query *query, int depth)
     Text sql = {0};
     text_addf(&sql, "SELECT %s FROM %s", items.data, from.data);
     if (key_count > 0) {
-        text_addf(&sql, " GROUP BY %s", is_all ? "ALL" : keys.data);
+        const char *format = is_all ? " GROUP BY ALL" : " GROUP BY %s";
+        if (!is_all && rng_chance(&gen->rng, 10)) {
+            format = rng_chance(&gen->rng, 50) ? " GROUP BY ROLLUP (%s)" : " GROUP BY CUBE (%s)";
+        }
+        add_keys(&sql, format, text_get(&keys));
     }
     if (rng_chance(&gen->rng, 20)) {
         add_having(gen, &scope, &sql);
@@ -255,13 +300,14 @@ static void gen_group(Gen *gen, Query *query, int depth)
     text_free(&keys);
 }
 
-/* One arm of a UNION ALL: a value of each type, its mode and kind joined to those of the others. */
-static void add_arm(Gen *gen, Query *query, const TypeId *types, size_t type_count, bool is_first,
-                    Text *sql)
+/* One arm of a set operation: a value of each type, its mode and kind joined to those of the others. */
+static void add_arm(Gen *gen, Query *query, const TypeId *types, size_t type_count,
+                    const char *operator, Text * sql)
 {
     Scope scope = {0};
     Text from = {0};
     Text items = {0};
+    const bool is_first = operator== NULL;
     gen_source(gen, query, &scope, &from, 0);
     for (size_t i = 0; i < type_count; i++) {
         Expr expr = gen_expr(gen, &scope, types[i], COLUMN_EQUAL, 1);
@@ -277,12 +323,12 @@ static void add_arm(Gen *gen, Query *query, const TypeId *types, size_t type_cou
         test_free(expr.sql);
     }
     add_where(gen, query, &scope, &from);
-    text_addf(sql, "%sSELECT %s FROM %s", is_first ? "" : " UNION ALL ", items.data, from.data);
+    text_addf(sql, "%sSELECT %s FROM %s", is_first ? "" : operator, items.data, from.data);
     text_free(&from);
     text_free(&items);
 }
 
-static void gen_union(Gen *gen, Query *query)
+static void gen_set_operation(Gen *gen, Query *query)
 {
     TypeId types[4];
     const size_t type_count = rng_between(&gen->rng, 1, 4);
@@ -290,13 +336,22 @@ static void gen_union(Gen *gen, Query *query)
         const Table *table = &gen->test->tables[rng_below(&gen->rng, gen->test->table_count)];
         types[i] = table->columns[rng_below(&gen->rng, table->column_count)].type;
     }
+    /* Between more than two arms only UNION ALL: the others bind differently. */
+    static const char *const operators[] = {" UNION ALL ", " UNION ALL ", " UNION ALL ",
+                                            " UNION ",     " EXCEPT ",    " INTERSECT "};
+    const char *operator= operators[rng_below(&gen->rng, sizeof operators / sizeof operators[0])];
+    const bool is_bag = strcmp(operator, " UNION ALL ") == 0;
     Text sql = {0};
     unsigned weight = 0;
-    const size_t arm_count = rng_between(&gen->rng, 2, 3);
+    const size_t arm_count = is_bag ? rng_between(&gen->rng, 2, 3) : 2;
     for (size_t i = 0; i < arm_count; i++) {
         query->weight = 0;
-        add_arm(gen, query, types, type_count, i == 0, &sql);
+        add_arm(gen, query, types, type_count, i == 0 ? NULL : operator, & sql);
         weight = query->weight > weight ? query->weight : weight;
+    }
+    for (size_t i = 0; i < type_count && !is_bag; i++) {
+        ViewColumn *column = &query->columns[i];
+        column->mode = type_is_ambiguous(column->type) ? COLUMN_EQUAL : column->mode;
     }
     query->weight = weight;
     query->sql = text_take(&sql);
@@ -354,7 +409,7 @@ void gen_query(Gen *gen, Query *query, int depth)
     } else if (choice < 45) {
         gen_select(gen, query, depth, true);
     } else if (choice < 55) {
-        gen_union(gen, query);
+        gen_set_operation(gen, query);
     } else if (choice < 65 && depth > 0) {
         gen_cte(gen, query, depth);
     } else {

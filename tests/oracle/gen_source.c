@@ -275,14 +275,14 @@ static bool add_in(Gen *gen, Query *query, const Scope *scope, Text *sql)
     return is_done;
 }
 
-/* "[NOT] EXISTS (SELECT 1 FROM ...)", correlated from level 2 on. */
+/* "[NOT] EXISTS (SELECT 1 FROM ...)", mostly correlated. */
 static void add_exists(Gen *gen, Query *query, const Scope *scope, Text *sql)
 {
     Scope inner = {0};
     text_addf(sql, "%sEXISTS (SELECT 1 FROM ", rng_chance(&gen->rng, 50) ? "NOT " : "");
     gen_relation_simple(gen, query, &inner, sql);
     text_add(sql, " WHERE ");
-    if (gen->options.level >= 2 && rng_chance(&gen->rng, 80)) {
+    if (rng_chance(&gen->rng, 80)) {
         gen_join_condition(gen, scope, &inner, false, sql);
     } else {
         char *condition = gen_condition(gen, &inner, 1);
