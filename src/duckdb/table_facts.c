@@ -7,7 +7,7 @@
 #include "duckdb/type_map.h"
 #include "view/names.h"
 
-enum { NAME_TEXT_BYTES = 256 };
+enum { NAME_TEXT_BYTES = 256, TYPE_TEXT_BYTES = 128 };
 
 /* Texts of the plan. A quote inside a JSON string is escaped, so that none can be met there. */
 static const char PLAN_FAILURE[] = "{\"error\":true";
@@ -242,9 +242,22 @@ static const LogicalType *find_column(const Schema *schema, const char *name)
     return NULL;
 }
 
+/* The type's SQL spelling, cut to size; its name if it has none. */
+static const char *type_text(Mem *mem, const LogicalType *type, char *out, size_t size)
+{
+    Error ignored = {0};
+    Buf buf;
+    weir_buf_init(&buf, mem, SIZE_MAX);
+    weir_type_put_sql(&buf, type);
+    const bool is_spelled = weir_buf_status(&buf, &ignored) == WEIR_OK;
+    (void)snprintf(out, size, "%s", is_spelled ? buf.data : weir_type_name(type->id));
+    weir_buf_deinit(&buf);
+    return out;
+}
+
 /* Of each followed column. */
-static Status compare_columns(const char *table, const Schema *now, const Schema *followed,
-                              Error *err)
+static Status compare_columns(Mem *mem, const char *table, const Schema *now,
+                              const Schema *followed, Error *err)
 {
     for (size_t c = 0; c < followed->count; c++) {
         const LogicalType *const type = find_column(now, followed->names[c]);
@@ -254,10 +267,13 @@ static Status compare_columns(const char *table, const Schema *now, const Schema
                                   followed->names[c], table);
         }
         if (!weir_type_equal(type, followed->types[c])) {
+            char before[TYPE_TEXT_BYTES];
+            char after[TYPE_TEXT_BYTES];
             return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
                                   "column %s of table %s was altered from %s to %s",
-                                  followed->names[c], table, weir_type_name(followed->types[c]->id),
-                                  weir_type_name(type->id));
+                                  followed->names[c], table,
+                                  type_text(mem, followed->types[c], before, sizeof before),
+                                  type_text(mem, type, after, sizeof after));
         }
     }
     return WEIR_OK;
@@ -269,7 +285,7 @@ Status weir_table_check_columns(DuckHost *host, const TableName *name, const Sch
     char text[NAME_TEXT_BYTES];
     Schema now = {0};
     WEIR_TRY(weir_table_columns(host, name, WEIR_ERR_SOURCE_CHANGED, &host->arena, &now, err));
-    return compare_columns(weir_name_text(name, text, sizeof text), &now, columns, err);
+    return compare_columns(host->mem, weir_name_text(name, text, sizeof text), &now, columns, err);
 }
 
 Status weir_table_explain_change(DuckHost *host, const TableName *name, int64_t oid,

@@ -62,6 +62,8 @@ static void alterations_are_told_apart(void **state)
     expect_changed(
         &f, "CREATE OR REPLACE TABLE t(s VARCHAR, a BIGINT, g INTEGER GENERATED ALWAYS AS (a * 2))",
         "column a of table memory.main.t was altered from INTEGER to BIGINT");
+    expect_changed(&f, "CREATE OR REPLACE TABLE t(s VARCHAR, a DECIMAL(9,2)[], g INTEGER)",
+                   "altered from INTEGER to DECIMAL(9,2)[]");
     expect_changed(&f, "CREATE OR REPLACE TABLE t(s VARCHAR, g INTEGER)",
                    "column a of table memory.main.t was dropped");
     expect_changed(&f, "DROP TABLE t", "table memory.main.t was dropped");

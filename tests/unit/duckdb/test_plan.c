@@ -255,6 +255,59 @@ static void the_columns_of_a_table_are_listed(void **state)
                      WEIR_ERR_UNKNOWN_TABLE);
 }
 
+static Status ask_everything(World *w)
+{
+    const TableName table = {.catalog = "memory", .schema = "main", .name = "t"};
+    Error *const err = &w->err;
+    HostPlan out = {0};
+    Status status = plan(w, NULL, "SELECT a, a, b FROM t", &out);
+    FunctionStability stability = STABILITY_UNKNOWN;
+    if (status == WEIR_OK) {
+        status = w->host.stability(w->host.context, "lower", &stability, err);
+    }
+    TableName name = {0};
+    const ViewSettings settings = {.search_path = "s", .time_zone = "UTC"};
+    if (status == WEIR_OK) {
+        status = w->host.resolve_name(w->host.context, &settings, "x.y", &w->arena, &name, err);
+        status = status == WEIR_ERR_ARGUMENT ? WEIR_OK : status;
+    }
+    bool exists = false;
+    if (status == WEIR_OK) {
+        status = w->host.name_exists(w->host.context, &table, &exists, err);
+    }
+    Schema schema = {0};
+    if (status == WEIR_OK) {
+        status = w->host.table_schema(w->host.context, &table, &w->arena, &schema, err);
+    }
+    return status;
+}
+
+static void a_failing_allocation_is_reported(void **state)
+{
+    World *w = *state;
+    size_t failures = 0;
+    for (size_t nth = 1;; nth++) {
+        world_end(w);
+        weir_arena_deinit(&w->arena);
+        weir_arena_init(&w->arena, w->mem, 256);
+        weir_arena_deinit(&w->duck->arena);
+        weir_arena_init(&w->duck->arena, w->mem, 256);
+        world_begin(w);
+        weir_mem_fail_after(w->mem, nth, nth % 2 == 0);
+        const Status status = ask_everything(w);
+        weir_mem_fail_after(w->mem, 0, false);
+        if (status == WEIR_OK) {
+            break;
+        }
+        assert_int_equal(status, WEIR_ERR_NOMEM);
+        failures++;
+        if (failures > 40) {
+            nth += 10; /* the list of functions is long */
+        }
+    }
+    assert_true(failures > 20);
+}
+
 /* --- lifetime ----------------------------------------------------------------------------------- */
 
 /* True if another process can open the file for writing. */
@@ -345,6 +398,7 @@ int main(void)
         WORLD_TEST(names_are_completed),
         WORLD_TEST(taken_names_are_known),
         WORLD_TEST(the_columns_of_a_table_are_listed),
+        WORLD_TEST(a_failing_allocation_is_reported),
         cmocka_unit_test(closing_the_database_releases_its_file),
         WORLD_TEST(an_interrupt_ends_what_runs),
     };
