@@ -368,6 +368,50 @@ static Status compile_lazy(Evaluator *ev, Block *block, const Expr *expr, uint64
     return WEIR_OK;
 }
 
+/* The same AND or OR marked as a condition, of which only TRUE counts: `is_negated`, which means
+ * nothing there, keeps it apart from the value. Other expressions are values. */
+static const Expr *as_condition(Evaluator *ev, const Expr *expr, Error *err)
+{
+    if ((expr->kind != EXPR_AND && expr->kind != EXPR_OR) || !weir_expr_can_fail(expr)) {
+        return expr;
+    }
+    Expr *copy = weir_arena_alloc(&ev->arena, sizeof *copy, err);
+    const Expr **args = weir_arena_calloc(&ev->arena, expr->arg_count, sizeof *args, err);
+    if (copy == NULL || args == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < expr->arg_count; i++) {
+        args[i] = as_condition(ev, expr->args[i], err);
+        if (args[i] == NULL) {
+            return NULL;
+        }
+    }
+    *copy = *expr;
+    copy->args = args;
+    copy->is_negated = true;
+    return copy;
+}
+
+/* A CASE whose WHENs are conditions. */
+static const Expr *case_of_conditions(Evaluator *ev, const Expr *expr, Error *err)
+{
+    const Expr **args = weir_arena_calloc(&ev->arena, expr->arg_count, sizeof *args, err);
+    Expr *copy = weir_arena_alloc(&ev->arena, sizeof *copy, err);
+    if (args == NULL || copy == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < expr->arg_count; i++) {
+        const bool is_when = i % 2 == 0 && i + 1 < expr->arg_count;
+        args[i] = is_when ? as_condition(ev, expr->args[i], err) : expr->args[i];
+        if (args[i] == NULL) {
+            return NULL;
+        }
+    }
+    *copy = *expr;
+    copy->args = args;
+    return copy;
+}
+
 /* True if some argument is not computed for all rows. The first always is. */
 static bool needs_lazy(const Block *block, const Expr *expr)
 {
@@ -377,6 +421,20 @@ static bool needs_lazy(const Block *block, const Expr *expr)
         }
     }
     return false;
+}
+
+static Status compile_case(Evaluator *ev, Block *block, const Expr *expr, uint64_t hash,
+                           size_t *slot, Error *err)
+{
+    const Expr *with_conditions = case_of_conditions(ev, expr, err);
+    if (with_conditions == NULL) {
+        return err->code;
+    }
+    WEIR_TRY(needs_lazy(block, with_conditions)
+                 ? compile_lazy(ev, block, with_conditions, hash, slot, err)
+                 : compile_kernel(ev, block, with_conditions, hash, slot, err));
+    block->slots[*slot].expr = expr; /* for those who look for it */
+    return WEIR_OK;
 }
 
 /* x IN (a, b): x = a OR x = b; NOT IN: its negation. */
@@ -425,7 +483,6 @@ static Status compile_host(Evaluator *ev, Block *block, const Expr *expr, uint64
         block->slots[*slot].is_constant = true;
         return WEIR_OK;
     }
-    ev->host_count++;
     const Expr **exprs = weir_arena_calloc(&ev->arena, part->count + 1, sizeof *exprs, err);
     size_t *slots = weir_arena_calloc(&ev->arena, part->count + 1, sizeof *slots, err);
     if (exprs == NULL || slots == NULL) {
@@ -457,9 +514,9 @@ static Status compile_native(Evaluator *ev, Block *block, const Expr *expr, uint
         const Expr *expanded = expand_in(ev, expr, err);
         return expanded == NULL ? err->code : compile(ev, block, expanded, slot, err);
     }
+    case EXPR_CASE: return compile_case(ev, block, expr, hash, slot, err);
     case EXPR_AND:
     case EXPR_OR:
-    case EXPR_CASE:
     case EXPR_COALESCE:
         if (needs_lazy(block, expr)) {
             return compile_lazy(ev, block, expr, hash, slot, err);
@@ -495,33 +552,50 @@ Status weir_program_slot(Evaluator *ev, Block *block, const Expr *expr, size_t *
     return compile(ev, block, expr, slot, err);
 }
 
-/* Filters: a conjunct that can fail, or is dear, sees only the rows that passed those before. */
-static bool are_conditions(const Evaluator *ev)
+/* Prepares the host parts of the blocks made since `old`. */
+static Status prepare_hosts(Evaluator *ev, const Block *old, Program *program, Error *err)
 {
-    for (size_t i = 0; i < ev->expr_count; i++) {
-        if (ev->exprs[i]->type->id != TYPE_BOOLEAN) {
-            return false;
-        }
-    }
-    return true;
-}
-
-Status weir_program_compile(Evaluator *ev, Error *err)
-{
-    ev->top = new_block(ev, NULL, err);
-    ev->outputs = weir_arena_calloc(&ev->arena, ev->expr_count + 1, sizeof *ev->outputs, err);
-    if (ev->top == NULL || ev->outputs == NULL) {
-        return WEIR_ERR_NOMEM;
-    }
-    const bool can_skip_rows = are_conditions(ev);
-    for (size_t i = 0; i < ev->expr_count; i++) {
-        const BranchMode mode = i == 0 || !can_skip_rows ? BRANCH_EAGER : BRANCH_AS_FITS;
-        WEIR_TRY(compile_branch(ev, ev->top, ev->exprs[i], mode, &ev->outputs[i], err));
-    }
-    for (Block *block = ev->blocks; block != NULL; block = block->next) {
+    for (Block *block = ev->blocks; block != old; block = block->next) {
+        program->host_count += block->host.count;
         if (block->host.count > 0) {
             WEIR_TRY(weir_host_prepare(ev, block, err));
         }
     }
     return WEIR_OK;
+}
+
+static Status start_program(Evaluator *ev, Program *program, Error *err)
+{
+    program->outputs =
+        weir_arena_calloc(&ev->arena, ev->expr_count + 1, sizeof *program->outputs, err);
+    program->top = new_block(ev, NULL, err);
+    return program->outputs == NULL || program->top == NULL ? WEIR_ERR_NOMEM : WEIR_OK;
+}
+
+Status weir_program_compile_values(Evaluator *ev, Error *err)
+{
+    const Block *old = ev->blocks;
+    Program *program = &ev->values;
+    WEIR_TRY(start_program(ev, program, err));
+    for (size_t i = 0; i < ev->expr_count; i++) {
+        WEIR_TRY(compile(ev, program->top, ev->exprs[i], &program->outputs[i].slot, err));
+    }
+    return prepare_hosts(ev, old, program, err);
+}
+
+/* A conjunct that can fail, or is dear, sees only the rows that passed those before. */
+Status weir_program_compile_conditions(Evaluator *ev, Error *err)
+{
+    const Block *old = ev->blocks;
+    Program *program = &ev->conditions;
+    WEIR_TRY(start_program(ev, program, err));
+    for (size_t i = 0; i < ev->expr_count; i++) {
+        const BranchMode mode = i == 0 ? BRANCH_EAGER : BRANCH_AS_FITS;
+        const Expr *condition = as_condition(ev, ev->exprs[i], err);
+        if (condition == NULL) {
+            return err->code;
+        }
+        WEIR_TRY(compile_branch(ev, program->top, condition, mode, &program->outputs[i], err));
+    }
+    return prepare_hosts(ev, old, program, err);
 }

@@ -3,6 +3,18 @@
 
 #include "expr/mask.h"
 
+static bool are_conditions(const Expr *const *exprs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (exprs[i]->type->id != TYPE_BOOLEAN) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
+/* Expressions that are all BOOLEAN are most likely conditions; their values are compiled when first
+ * asked for. */
 Status weir_evaluator_new(Mem *mem, const ExprHost *host, const Expr *const *exprs,
                           size_t expr_count, const Schema *input, Evaluator **out, Error *err)
 {
@@ -16,7 +28,9 @@ Status weir_evaluator_new(Mem *mem, const ExprHost *host, const Expr *const *exp
     ev->exprs = exprs;
     ev->expr_count = expr_count;
     weir_arena_init(&ev->arena, mem, 4096);
-    const Status status = weir_program_compile(ev, err);
+    const Status status = are_conditions(exprs, expr_count)
+                              ? weir_program_compile_conditions(ev, err)
+                              : weir_program_compile_values(ev, err);
     if (status != WEIR_OK) {
         weir_evaluator_free(ev);
         return status;
@@ -40,12 +54,11 @@ void weir_evaluator_free(Evaluator *ev)
 
 size_t weir_evaluator_host_count(const Evaluator *ev)
 {
-    return ev->host_count;
+    return ev->conditions.top != NULL ? ev->conditions.host_count : ev->values.host_count;
 }
 
-static Status run_top(Evaluator *ev, const Batch *in, Arena *arena, Error *err)
+static Status run_top(Evaluator *ev, Block *top, const Batch *in, Arena *arena, Error *err)
 {
-    Block *top = ev->top;
     for (size_t i = 0; i < top->import_count; i++) {
         WEIR_ASSERT(top->imports[i].outer < in->column_count);
         top->values[top->imports[i].slot] = in->columns[top->imports[i].outer];
@@ -61,12 +74,12 @@ Status weir_evaluator_run(Evaluator *ev, const Batch *in, Arena *arena, Vector *
         }
         return WEIR_OK;
     }
-    WEIR_TRY(run_top(ev, in, arena, err));
+    if (ev->values.top == NULL) {
+        WEIR_TRY(weir_program_compile_values(ev, err));
+    }
+    WEIR_TRY(run_top(ev, ev->values.top, in, arena, err));
     for (size_t i = 0; i < ev->expr_count; i++) {
-        BranchValue value;
-        WEIR_TRY(weir_branch_run(ev, ev->top, &ev->outputs[i], (RowSet){.count = in->count}, arena,
-                                 &value, err));
-        out[i] = value.vector;
+        out[i] = ev->values.top->values[ev->values.outputs[i].slot];
     }
     return WEIR_OK;
 }
@@ -120,8 +133,9 @@ static Status select_eager(Evaluator *ev, size_t count, Arena *arena, uint16_t *
 {
     const uint8_t *mask = NULL;
     for (size_t i = 0; i < ev->expr_count; i++) {
-        if (ev->outputs[i].block == NULL) {
-            WEIR_TRY(conjoin(&mask, &ev->top->values[ev->outputs[i].slot], count, arena, err));
+        if (ev->conditions.outputs[i].block == NULL) {
+            WEIR_TRY(conjoin(&mask, &ev->conditions.top->values[ev->conditions.outputs[i].slot],
+                             count, arena, err));
         }
     }
     if (mask != NULL) {
@@ -133,19 +147,21 @@ static Status select_eager(Evaluator *ev, size_t count, Arena *arena, uint16_t *
 Status weir_evaluator_select(Evaluator *ev, const Batch *in, Arena *arena, uint16_t *selection,
                              size_t *count, Error *err)
 {
+    WEIR_ASSERT(ev->conditions.top != NULL);
     *count = 0;
     if (in->count == 0) {
         return WEIR_OK;
     }
-    WEIR_TRY(run_top(ev, in, arena, err));
+    WEIR_TRY(run_top(ev, ev->conditions.top, in, arena, err));
     RowSet set = {.count = in->count};
     WEIR_TRY(select_eager(ev, in->count, arena, selection, &set, err));
     for (size_t i = 0; i < ev->expr_count && set.count > 0; i++) {
-        if (ev->outputs[i].block == NULL) {
+        if (ev->conditions.outputs[i].block == NULL) {
             continue;
         }
         BranchValue value;
-        WEIR_TRY(weir_branch_run(ev, ev->top, &ev->outputs[i], set, arena, &value, err));
+        WEIR_TRY(weir_branch_run(ev, ev->conditions.top, &ev->conditions.outputs[i], set, arena,
+                                 &value, err));
         const uint8_t *mask = weir_mask_true(&value.vector, set.count, arena, err);
         if (mask == NULL) {
             return err->code;

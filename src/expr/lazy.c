@@ -85,12 +85,14 @@ static uint16_t *new_rows(const LazyRun *run, Error *err)
 
 /* --- AND, OR ------------------------------------------------------------------------------------- */
 
-/* FALSE decides an AND, TRUE an OR; a row is NULL if it stays undecided and some branch was. */
+/* FALSE decides an AND, TRUE an OR; a row is NULL if it stays undecided and some branch was. In a
+ * condition NULL decides an AND too. */
 static Status run_logic(const LazyRun *run, bool decider, Error *err)
 {
     uint8_t *values = run->out->data;
     memset(values, !decider, run->count);
     RowSet set = {.count = run->count};
+    const bool does_null_decide = run->step->expr->is_negated && !decider;
     uint16_t *rows = new_rows(run, err);
     if (rows == NULL) {
         return err->code;
@@ -112,7 +114,9 @@ static Status run_logic(const LazyRun *run, bool decider, Error *err)
                 WEIR_TRY(weir_vector_add_validity(run->out, run->count, run->arena, err));
                 weir_validity_set_null(run->out->validity, row);
             }
-            rows[left++] = (uint16_t)row;
+            if (is_valid || !does_null_decide) {
+                rows[left++] = (uint16_t)row;
+            }
         }
         set = (RowSet){.rows = left == run->count ? NULL : rows, .count = left};
     }

@@ -84,6 +84,13 @@ struct Block {
     HostPart host;
 };
 
+/* The compiled expressions. As conditions only TRUE counts: AND leaves rows that are NULL already. */
+typedef struct Program {
+    Block *top;      /* NULL: not compiled */
+    Branch *outputs; /* by expression; lazy ones only in conditions */
+    size_t host_count;
+} Program;
+
 struct Evaluator {
     Mem *mem;             /* borrowed */
     const ExprHost *host; /* borrowed; NULL = none */
@@ -93,9 +100,8 @@ struct Evaluator {
     size_t expr_count;
     Block *blocks;        /* all; the first made is the last in the list */
     HostPart *host_parts; /* all that have a program */
-    Block *top;
-    Branch *outputs; /* by expression; lazy ones only where select may skip rows */
-    size_t host_count;
+    Program values;       /* for run */
+    Program conditions;   /* for select */
 };
 
 /* The rows of a block that a branch is computed for. */
@@ -110,7 +116,9 @@ typedef struct BranchValue {
     bool is_by_row;
 } BranchValue;
 
-Status weir_program_compile(Evaluator *evaluator, Error *err) WEIR_MUST_CHECK;
+/* Compiles the expressions to values or, if all are BOOLEAN, to conditions. */
+Status weir_program_compile_values(Evaluator *evaluator, Error *err) WEIR_MUST_CHECK;
+Status weir_program_compile_conditions(Evaluator *evaluator, Error *err) WEIR_MUST_CHECK;
 
 /* The slot of an expression in a block, made if it is not there. */
 Status weir_program_slot(Evaluator *evaluator, Block *block, const Expr *expr, size_t *slot,

@@ -195,8 +195,6 @@ const LogicalType *law_type_of(Law *law, const char *sql)
         duckdb_logical_type duck = duckdb_prepared_statement_column_logical_type(prepared, 0);
         type = type_from_duck(law, duck);
         duckdb_destroy_logical_type(&duck);
-    } else if (law->filter != NULL) {
-        printf("does not bind: %s: %s\n", sql, duckdb_prepare_error(prepared));
     }
     duckdb_destroy_prepare(&prepared);
     weir_buf_deinit(&buf);

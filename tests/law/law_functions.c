@@ -223,7 +223,7 @@ static void choose_types(Law *law, Case *c, const char *letters, size_t index)
     for (size_t t = 0; t < count; t++) {
         bool is_allowed = true;
         for (size_t i = 0; i < index; i++) {
-            const bool is_same_letter = letters[i] == letters[index] && letters[index] != '*';
+            const bool is_same_letter = letters[i] == letters[index];
             is_allowed = is_allowed &&
                          !(is_same_letter && letters[index] != 'm' && c->args[i].type != types[t]);
         }

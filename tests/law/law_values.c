@@ -43,7 +43,7 @@ static void random_integer(Law *law, const LawColumn *column, void *to)
     if (column->is_small || (column->is_dense && !law_one_in(law, 20))) {
         value = (i128)law_below(law, column->is_dense ? 4 : 12);
     }
-    put_integer(to, column->type->phys, law_one_in(law, 2) ? value : -value);
+    put_integer(to, column->type->phys, law_one_in(law, 2) ? value : (i128)(0 - (u128)value));
 }
 
 static void random_decimal(Law *law, const LogicalType *type, void *to)
