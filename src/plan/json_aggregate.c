@@ -77,8 +77,13 @@ static Status refuse_call(const IrCall *call, const char *shown_name, Error *err
 static Status refuse_order_dependent(const char *name, Json *json, Error *err)
 {
     if (strcmp(weir_json_find_text(json, "alias"), "__collated_group") == 0) {
-        return weir_json_refuse("GROUP BY over a column with a collation",
-                                "apply lower() or strip_accents() to the column yourself", err);
+        const char *type = weir_json_find_text(weir_json_find(json, "return_type"), "id");
+        return strcmp(type, "VARCHAR") == 0
+                   ? weir_json_refuse("GROUP BY over a column with a collation",
+                                      "apply lower() or strip_accents() to the column yourself",
+                                      err)
+                   : weir_json_refuse("GROUPING SETS over a column of this type",
+                                      "write a UNION ALL of groupings", err);
     }
     const Status status = weir_error_set(
         err, WEIR_ERR_OPERATOR,
@@ -96,8 +101,9 @@ static bool has_orders(Json *json)
            orders.count > 0;
 }
 
-/* The name under which operators know the aggregate; NULL with err filled if it is refused. */
-static const char *read_call_name(JsonReader *reader, Json *json, Error *err)
+/* The name under which operators know the aggregate; NULL with err filled if it is refused.
+ * is_alike: all values of a group are equal, so that the first is any. */
+static const char *read_call_name(JsonReader *reader, Json *json, bool is_alike, Error *err)
 {
     const char *name = NULL;
     JsonArray children = {0};
@@ -118,7 +124,7 @@ static const char *read_call_name(JsonReader *reader, Json *json, Error *err)
         refuse_aggregate(name, err);
         return NULL;
     }
-    if (strcmp(name, "first") == 0 && json == reader->scalar_first) {
+    if (strcmp(name, "first") == 0 && (json == reader->scalar_first || is_alike)) {
         return "min";
     }
     if (is_one_of(name, ORDER_DEPENDENT, WEIR_ARRAY_COUNT(ORDER_DEPENDENT))) {
@@ -192,9 +198,34 @@ static bool is_count_of_constant(const IrCall *call)
            call->args[0]->kind == EXPR_CONSTANT && !call->args[0]->value.is_null;
 }
 
-static Status read_call(JsonReader *reader, const JsonScope *scope, Json *json, IrCall *out,
+/* Everything of the operator but its child. */
+typedef struct AggregateReader {
+    JsonReader *reader;
+    const IrNode *child;
+    size_t group_count;
+    const Expr *const *groups;
+    size_t call_count;
+    IrCall *calls;
+    JsonArray functions; /* GROUPING() calls: arrays of group positions */
+    bool has_one_set;    /* one set of all groups */
+} AggregateReader;
+
+/* True if all values in a group are equal: the group is made of their common form. */
+static bool is_alike(const AggregateReader *a, const Expr *const *args, size_t arg_count)
+{
+    for (size_t i = 0; arg_count == 1 && a->has_one_set && i < a->group_count; i++) {
+        const Expr *argument = weir_json_form_argument(a->groups[i]);
+        if (argument != NULL && weir_expr_equal(argument, args[0])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Status read_call(const AggregateReader *a, const JsonScope *scope, Json *json, IrCall *out,
                         Error *err)
 {
+    JsonReader *reader = a->reader;
     const char *class_name = NULL;
     Json *type = NULL;
     const Expr *const *args = NULL;
@@ -204,13 +235,13 @@ static Status read_call(JsonReader *reader, const JsonScope *scope, Json *json, 
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: %s is not an aggregate",
                               class_name);
     }
-    call.name = read_call_name(reader, json, err);
+    WEIR_TRY(weir_json_read_exprs(reader, scope, json, "children", &args, &call.arg_count, err));
+    call.name = read_call_name(reader, json, is_alike(a, args, call.arg_count), err);
     if (call.name == NULL) {
         return weir_ir_failure(err);
     }
     WEIR_TRY(weir_json_get(json, "return_type", &type, err));
     WEIR_TRY(weir_json_read_type(reader, type, &call.type, err));
-    WEIR_TRY(weir_json_read_exprs(reader, scope, json, "children", &args, &call.arg_count, err));
     WEIR_ASSERT(call.arg_count <= IR_CALL_ARGS);
     for (size_t i = 0; i < call.arg_count; i++) {
         call.args[i] = args[i];
@@ -231,17 +262,6 @@ static Status read_call(JsonReader *reader, const JsonScope *scope, Json *json, 
     return weir_json_check_call(&call, weir_json_find_text(json, "name"), err);
 }
 
-/* Everything of the operator but its child. */
-typedef struct AggregateReader {
-    JsonReader *reader;
-    const IrNode *child;
-    size_t group_count;
-    const Expr *const *groups;
-    size_t call_count;
-    IrCall *calls;
-    JsonArray functions; /* GROUPING() calls: arrays of group positions */
-} AggregateReader;
-
 static Status read_calls(AggregateReader *a, const JsonScope *scope, Json *json, Error *err)
 {
     JsonArray array = {0};
@@ -252,7 +272,7 @@ static Status read_calls(AggregateReader *a, const JsonScope *scope, Json *json,
     }
     a->call_count = array.count;
     for (size_t i = 0; i < array.count; i++) {
-        WEIR_TRY(read_call(a->reader, scope, weir_json_item(&array, i), &a->calls[i], err));
+        WEIR_TRY(read_call(a, scope, weir_json_item(&array, i), &a->calls[i], err));
     }
     return WEIR_OK;
 }
@@ -383,8 +403,9 @@ Status weir_json_read_aggregate_over(JsonReader *reader, Json *json, const Rel *
     const JsonScope scope = {.left = child};
     JsonArray sets = {0};
     WEIR_TRY(weir_json_read_exprs(reader, &scope, json, "groups", &a.groups, &a.group_count, err));
-    WEIR_TRY(read_calls(&a, &scope, json, err));
     WEIR_TRY(weir_json_get_array(json, "grouping_sets", &sets, err));
+    a.has_one_set = sets.count <= 1;
+    WEIR_TRY(read_calls(&a, &scope, json, err));
     WEIR_TRY(weir_json_get_array(json, "grouping_functions", &a.functions, err));
     const size_t width = a.group_count + a.call_count + a.functions.count;
     if (width > JSON_MAX_COLUMNS || sets.count > JSON_MAX_COLUMNS) {

@@ -67,6 +67,28 @@ bool weir_json_is_true(const Expr *expr)
            expr->value.data.bytes[0] != 0;
 }
 
+const Expr *weir_json_form_argument(const Expr *expr)
+{
+    const bool is_form =
+        expr->kind == EXPR_CALL && expr->arg_count == 1 &&
+        ((strcmp(expr->name, "normalized_interval") == 0 &&
+          expr->args[0]->type->id == TYPE_INTERVAL && expr->type->id == TYPE_INTERVAL) ||
+         (strcmp(expr->name, "timetz_byte_comparable") == 0 &&
+          expr->args[0]->type->id == TYPE_TIME_TZ && expr->type->id == TYPE_UBIGINT));
+    return is_form ? expr->args[0] : NULL;
+}
+
+void weir_json_strip_forms(const Expr **left, const Expr **right)
+{
+    const Expr *left_argument = weir_json_form_argument(*left);
+    const Expr *right_argument = weir_json_form_argument(*right);
+    if (left_argument != NULL && right_argument != NULL &&
+        left_argument->type->id == right_argument->type->id) {
+        *left = left_argument;
+        *right = right_argument;
+    }
+}
+
 /* --- references --- */
 
 /* The type that the reference states must be the one we computed: catches every misreading early. */
@@ -243,6 +265,7 @@ static Status make_compare(JsonReader *reader, CompareOp compare, const Expr *le
     }
     args[0] = left;
     args[1] = right;
+    weir_json_strip_forms(&args[0], &args[1]);
     const Expr node = {
         .kind = EXPR_COMPARE,
         .type = weir_type_simple(TYPE_BOOLEAN),
@@ -348,6 +371,24 @@ static Status check_operands(const Expr *node, Error *err)
     return is_test ? weir_json_check_boolean(node, err) : WEIR_OK;
 }
 
+/* x IN (y, ...) where all operands are brought to their common form: without it. */
+static Status strip_operands(JsonReader *reader, Expr *node, Error *err)
+{
+    const Expr **args =
+        weir_arena_calloc(reader->arena, node->arg_count, sizeof(const Expr *), err);
+    if (args == NULL) {
+        return weir_ir_failure(err);
+    }
+    for (size_t i = 0; i < node->arg_count; i++) {
+        args[i] = weir_json_form_argument(node->args[i]);
+        if (args[i] == NULL || args[i]->type->id != args[0]->type->id) {
+            return WEIR_OK;
+        }
+    }
+    node->args = args;
+    return WEIR_OK;
+}
+
 static Status read_operator(JsonReader *reader, const JsonScope *scope, Json *json,
                             const Expr **out, Error *err)
 {
@@ -377,6 +418,9 @@ static Status read_operator(JsonReader *reader, const JsonScope *scope, Json *js
         WEIR_TRY(weir_json_check_boolean(node.args[0], err));
     }
     WEIR_TRY(check_operands(&node, err));
+    if (node.kind == EXPR_IN) {
+        WEIR_TRY(strip_operands(reader, &node, err));
+    }
     if (node.kind == EXPR_IN && node.arg_count == 1) {
         *out = make_boolean(reader, node.is_negated, err);
     } else {

@@ -199,6 +199,7 @@ static Status read_condition(JoinReader *j, Json *json, bool is_coarse, Error *e
     WEIR_TRY(weir_json_read_compare(name, &compare, err));
     WEIR_TRY(weir_json_read_expr(j->reader, &left_scope, left_json, &left, err));
     WEIR_TRY(weir_json_read_expr(j->reader, &right_scope, right_json, &right, err));
+    weir_json_strip_forms(&left, &right);
     if (!weir_ir_type_matches(left->type, right->type)) {
         return weir_error_set(err, WEIR_ERR_PLAN, "malformed plan: a join of %s with %s",
                               weir_type_name(left->type->id), weir_type_name(right->type->id));

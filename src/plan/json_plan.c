@@ -219,7 +219,9 @@ static Status read_distinct(JsonReader *reader, Json *json, Rel *out, Error *err
     WEIR_TRY(weir_json_read_exprs(reader, &scope, json, "distinct_targets", &targets, &count, err));
     bool is_plain = count == child.count;
     for (size_t i = 0; is_plain && i < count; i++) {
-        is_plain = targets[i]->kind == EXPR_COLUMN && targets[i]->column == i;
+        const Expr *argument = weir_json_form_argument(targets[i]);
+        const Expr *target = argument == NULL ? targets[i] : argument;
+        is_plain = target->kind == EXPR_COLUMN && target->column == i;
     }
     if (!is_plain) {
         return weir_json_refuse("DISTINCT over columns with a collation",

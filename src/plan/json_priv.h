@@ -149,6 +149,13 @@ Status weir_json_check_boolean(const Expr *expr, Error *err) WEIR_MUST_CHECK;
 
 /* The constant TRUE. */
 bool weir_json_is_true(const Expr *expr);
+
+/* DuckDB compares intervals and times with a zone by a function that brings equal ones to one form:
+ * its argument if the expression is such a call, else NULL. */
+const Expr *weir_json_form_argument(const Expr *expr);
+
+/* Takes the function off if both operands have it: our comparisons know these types. */
+void weir_json_strip_forms(const Expr **left, const Expr **right);
 Status weir_json_read_compare(const char *name, CompareOp *out, Error *err) WEIR_MUST_CHECK;
 
 /* An expression node in the plan's arena; NULL with err filled when out of memory. */

@@ -213,6 +213,25 @@ static void rows_that_differ_in_constants_only_are_one_table(void **state)
                 "      values (1 rows of 2 columns)\n");
 }
 
+static void intervals_are_compared_without_their_common_form(void **state)
+{
+    expect_text(*state, "interval_compare",
+                "project k\n"
+                "  filter (iv < jv) AND (iv IN (jv, to_days(CAST(trunc(CAST(1 AS DOUBLE)) AS "
+                "INTEGER)))) AND (tt = ut)\n"
+                "    scan memory.main.iv (iv, jv, tt, ut, k)\n");
+    expect_text(*state, "interval_distinct",
+                "distinct\n"
+                "  project iv, tt\n"
+                "    scan memory.main.iv (iv, tt)\n");
+    expect_text(*state, "interval_group",
+                "project min(iv), min(tt), count(*)\n"
+                "  group by normalized_interval(iv), timetz_byte_comparable(tt): min(iv), min(tt), "
+                "count(*)\n"
+                "    project normalized_interval(iv), timetz_byte_comparable(tt), iv, tt\n"
+                "      scan memory.main.iv (iv, tt)\n");
+}
+
 /* Sources, schema and rounding. */
 static void a_plan_tells_its_sources_and_what_is_rounded(void **state)
 {
@@ -258,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_correlated_subquery_reads_the_distinct_outer_values),
         cmocka_unit_test(a_mark_over_several_columns_is_as_coarse_as_in_duckdb),
         cmocka_unit_test(rows_that_differ_in_constants_only_are_one_table),
+        cmocka_unit_test(intervals_are_compared_without_their_common_form),
         cmocka_unit_test(a_plan_tells_its_sources_and_what_is_rounded),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -23,6 +23,7 @@ static const Refusal REFUSALS[] = {
     {"distinct_on", WEIR_ERR_OPERATOR, "DISTINCT ON"},
     {"distinct_collated", WEIR_ERR_OPERATOR, "collation"},
     {"group_collated", WEIR_ERR_OPERATOR, "collation"},
+    {"interval_rollup", WEIR_ERR_OPERATOR, "GROUPING SETS"},
     {"unnest", WEIR_ERR_OPERATOR, "UNNEST"},
     {"unnest_lateral", WEIR_ERR_OPERATOR, "UNNEST"},
     {"unpivot", WEIR_ERR_OPERATOR, "UNNEST"},
