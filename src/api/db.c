@@ -142,7 +142,7 @@ static Status run_own(WeirDb *db, const Statement *statement, Arena *arena, Erro
         return run_create(db, statement, arena, err);
     }
     if (statement->kind == STATEMENT_REFRESH) {
-        return weir_engine_refresh(engine, statement->name, err);
+        return weir_engine_refresh(engine, statement->name, NULL, err);
     }
     const Status status =
         weir_engine_drop(engine, statement->name, statement->is_cascade, NULL, err);

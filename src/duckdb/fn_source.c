@@ -56,45 +56,64 @@ static bool value_is_list(duckdb_value value)
     return duckdb_get_type_id(type) == DUCKDB_TYPE_LIST;
 }
 
-typedef struct NotifyTarget {
-    Engine *engine;
-    const char *table;
-    int64_t sign;
+/* The rows of a result, of the table's columns. */
+typedef struct NotifyRows {
+    Mem *mem;
+    const Schema *schema;
+    duckdb_result *result;
     uint64_t row_count;
-} NotifyTarget;
+} NotifyRows;
 
-/* Every chunk of the result is one commit of the table's columns. */
-static Status notify_result(duckdb_result *result, const Schema *schema, NotifyTarget *target,
-                            Arena *arena, Error *err)
+static Status notify_visit_rows(void *context, HostVisit visit, void *user, Error *err)
 {
+    NotifyRows *const rows = context;
     Status status = WEIR_OK;
+    Arena arena;
+    weir_arena_init(&arena, rows->mem, 0);
     while (status == WEIR_OK) {
-        duckdb_data_chunk chunk = duckdb_fetch_chunk(*result);
+        duckdb_data_chunk chunk = duckdb_fetch_chunk(*rows->result);
         if (chunk == NULL) {
             break;
         }
         Batch batch;
-        status = weir_chunk_read(chunk, 0, schema, arena, &batch, err);
+        weir_arena_reset(&arena);
+        status = weir_chunk_read(chunk, 0, rows->schema, &arena, &batch, err);
         if (status == WEIR_OK) {
-            target->row_count += batch.count;
-            status = weir_engine_notify(target->engine, target->table, &batch, target->sign, err);
+            rows->row_count += batch.count;
+            status = visit(user, &batch, err);
         }
         duckdb_destroy_data_chunk(&chunk);
     }
+    weir_arena_deinit(&arena);
+    return status;
+}
+
+typedef struct NotifyCall {
+    const SqlCall *call;
+    int64_t sign;
+    Schema schema; /* the table's columns */
+    uint64_t row_count;
+} NotifyCall;
+
+static Status notify_result(NotifyCall *notify, duckdb_result *result, Error *err)
+{
+    WeirDatabase *const database = notify->call->database;
+    NotifyRows rows = {.mem = database->mem, .schema = &notify->schema, .result = result};
+    const RowSource source = {.context = &rows, .visit_rows = notify_visit_rows};
+    const Status status = weir_engine_notify(database->engine, weir_sql_text(notify->call, "name"),
+                                             notify->sign, &source, err);
+    notify->row_count = rows.row_count;
     return status;
 }
 
 /* Runs the cast of the rows to the table's columns, and tells the engine of them. */
-static Status cast_rows(const SqlCall *call, const char *sql, duckdb_value rows,
-                        const Schema *schema, NotifyTarget *target, Error *err)
+static Status cast_rows(NotifyCall *notify, const char *sql, duckdb_value rows, Error *err)
 {
     Status status = WEIR_OK;
     duckdb_connection connection = NULL;
     duckdb_prepared_statement statement = NULL;
     duckdb_result result;
-    Arena arena;
-    weir_arena_init(&arena, call->database->mem, 0);
-    WEIR_CHECK(weir_connector_connect(call->database->connector, &connection, err));
+    WEIR_CHECK(weir_connector_connect(notify->call->database->connector, &connection, err));
     if (duckdb_prepare(connection, sql, &statement) != DuckDBSuccess) {
         status = weir_query_error(err, WEIR_ERR_ARGUMENT, duckdb_prepare_error(statement));
         weir_error_hint(err, "give a struct with the table's columns, or a list of such structs");
@@ -105,7 +124,7 @@ static Status cast_rows(const SqlCall *call, const char *sql, duckdb_value rows,
         goto done;
     }
     WEIR_CHECK(weir_query_execute(statement, WEIR_ERR_ARGUMENT, &result, err));
-    status = notify_result(&result, schema, target, &arena, err);
+    status = notify_result(notify, &result, err);
     duckdb_destroy_result(&result);
 done:
     if (statement != NULL) {
@@ -114,25 +133,24 @@ done:
     if (connection != NULL) {
         duckdb_disconnect(&connection);
     }
-    weir_arena_deinit(&arena);
     return status;
 }
 
 /* rows, generation */
-static Status notify(const SqlCall *call, SqlRun *run, int64_t sign, Error *err)
+static Status notify_with(const SqlCall *call, SqlRun *run, int64_t sign, Error *err)
 {
     Status status = WEIR_OK;
     Engine *const engine = call->database->engine;
-    NotifyTarget target = {.engine = engine, .table = weir_sql_text(call, "name"), .sign = sign};
+    NotifyCall notify = {.call = call, .sign = sign};
     const duckdb_value rows = weir_sql_argument(call, "rows")->value;
-    Schema schema = {0};
     Buf sql;
     weir_buf_init(&sql, call->database->mem, (size_t)1 << 24);
-    WEIR_CHECK(weir_engine_followed(engine, target.table, &run->grid.arena, &schema, err));
-    put_rows_sql(&sql, &schema, value_is_list(rows));
+    WEIR_CHECK(weir_engine_followed(engine, weir_sql_text(call, "name"), &run->grid.arena,
+                                    &notify.schema, err));
+    put_rows_sql(&sql, &notify.schema, value_is_list(rows));
     WEIR_CHECK(weir_buf_status(&sql, err));
-    WEIR_CHECK(cast_rows(call, sql.data, rows, &schema, &target, err));
-    weir_grid_number(&run->grid, target.row_count);
+    WEIR_CHECK(cast_rows(&notify, sql.data, rows, err));
+    weir_grid_number(&run->grid, notify.row_count);
     weir_grid_number(&run->grid, weir_engine_generation(engine));
     status = weir_grid_status(&run->grid, err);
 done:
@@ -142,10 +160,10 @@ done:
 
 Status sql_notify_insert(const SqlCall *call, SqlRun *run, Error *err)
 {
-    return notify(call, run, 1, err);
+    return notify_with(call, run, 1, err);
 }
 
 Status sql_notify_delete(const SqlCall *call, SqlRun *run, Error *err)
 {
-    return notify(call, run, -1, err);
+    return notify_with(call, run, -1, err);
 }

@@ -2,13 +2,9 @@
 #include "duckdb/sql_run.h"
 
 /* view, row_count */
-static Status show_view(const SqlCall *call, SqlRun *run, Error *err)
+static Status show_view(const SqlCall *call, uint64_t row_count, SqlRun *run, Error *err)
 {
-    Engine *const engine = call->database->engine;
-    const char *const name = weir_sql_text(call, "name");
-    uint64_t row_count = 0;
-    WEIR_TRY(weir_engine_row_count(engine, name, &row_count, err));
-    weir_grid_text(&run->grid, name);
+    weir_grid_text(&run->grid, weir_sql_text(call, "name"));
     weir_grid_number(&run->grid, row_count);
     return weir_grid_status(&run->grid, err);
 }
@@ -19,8 +15,9 @@ static Status create_with_mode(const SqlCall *call, SqlRun *run, CreateMode mode
                              .sql = weir_sql_text(call, "sql"),
                              .settings = weir_sql_settings(call),
                              .mode = mode};
-    WEIR_TRY(weir_engine_create(call->database->engine, &spec, NULL, err));
-    return show_view(call, run, err);
+    CreateResult result;
+    WEIR_TRY(weir_engine_create(call->database->engine, &spec, &result, err));
+    return show_view(call, result.row_count, run, err);
 }
 
 Status sql_create_view(const SqlCall *call, SqlRun *run, Error *err)
@@ -35,8 +32,10 @@ Status sql_replace_view(const SqlCall *call, SqlRun *run, Error *err)
 
 Status sql_refresh(const SqlCall *call, SqlRun *run, Error *err)
 {
-    WEIR_TRY(weir_engine_refresh(call->database->engine, weir_sql_text(call, "name"), err));
-    return show_view(call, run, err);
+    uint64_t row_count = 0;
+    WEIR_TRY(
+        weir_engine_refresh(call->database->engine, weir_sql_text(call, "name"), &row_count, err));
+    return show_view(call, row_count, run, err);
 }
 
 static Status drop_with(const SqlCall *call, SqlRun *run, bool cascade, Error *err)

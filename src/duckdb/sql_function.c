@@ -6,6 +6,7 @@
 #include "duckdb/chunk.h"
 #include "duckdb/sql_run.h"
 #include "duckdb/type_map.h"
+#include "view/names.h"
 
 static const SqlFunction FUNCTIONS[] = {
 #define X(name_, parameters_, columns_, bind_, run_, threads_, doc_) \
@@ -221,7 +222,8 @@ static Status check_shape(const SqlCall *call, const SqlRun *run, Error *err)
     const Schema *const now = weir_view_reader_schema(run->reader);
     bool is_same = now->count == call->schema.count;
     for (size_t i = 0; is_same && i < now->count; i++) {
-        is_same = weir_type_equal(now->types[i], call->schema.types[i]);
+        is_same = weir_type_equal(now->types[i], call->schema.types[i]) &&
+                  weir_name_part_equal(now->names[i], call->schema.names[i]);
     }
     if (!is_same) {
         weir_error_set(err, WEIR_ERR_MISUSE,
@@ -234,27 +236,36 @@ static Status check_shape(const SqlCall *call, const SqlRun *run, Error *err)
     return WEIR_OK;
 }
 
+/* Runs the call; on failure there is no run. */
+static Status run_new(const SqlCall *call, RunData **out, Error *err)
+{
+    Mem *const mem = call->database->mem;
+    RunData *run_data = weir_mem_zalloc(mem, sizeof *run_data, err);
+    if (run_data == NULL) {
+        return err->code;
+    }
+    run_data->call = call;
+    run_data->mem = mem;
+    weir_grid_init(&run_data->run.grid, mem, &call->schema);
+    Status status = call->function->run(call, &run_data->run, err);
+    if (status == WEIR_OK) {
+        status = check_shape(call, &run_data->run, err);
+    }
+    if (status != WEIR_OK) {
+        run_free(run_data);
+        return status;
+    }
+    *out = run_data;
+    return WEIR_OK;
+}
+
 static void function_init(duckdb_init_info info)
 {
     const SqlCall *const call = duckdb_init_get_bind_data(info);
-    Mem *const mem = call->database->mem;
     char text[sizeof(Error) + 64];
     Error err = {0};
-    RunData *run_data = weir_mem_zalloc(mem, sizeof *run_data, &err);
-    Status status = run_data == NULL ? err.code : WEIR_OK;
-    if (status == WEIR_OK) {
-        run_data->call = call;
-        run_data->mem = mem;
-        weir_grid_init(&run_data->run.grid, mem, &call->schema);
-        status = call->function->run(call, &run_data->run, &err);
-    }
-    if (status == WEIR_OK) {
-        status = check_shape(call, &run_data->run, &err);
-    }
-    if (status != WEIR_OK) {
-        if (run_data != NULL) {
-            run_free(run_data);
-        }
+    RunData *run_data = NULL;
+    if (run_new(call, &run_data, &err) != WEIR_OK) {
         report(&err, text, sizeof text);
         duckdb_init_set_error(info, text);
         return;
@@ -275,10 +286,12 @@ static void arena_free(void *data)
 static void function_init_local(duckdb_init_info info)
 {
     const SqlCall *const call = duckdb_init_get_bind_data(info);
+    char text[sizeof(Error) + 64];
     Error err = {0};
     Arena *arena = weir_mem_zalloc(call->database->mem, sizeof *arena, &err);
     if (arena == NULL) {
-        duckdb_init_set_error(info, err.message);
+        report(&err, text, sizeof text);
+        duckdb_init_set_error(info, text);
         return;
     }
     weir_arena_init(arena, call->database->mem, 0);

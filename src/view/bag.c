@@ -3,6 +3,14 @@
 
 #include "base/checked.h"
 
+/* Subtracts the first `count` rows of the batch again. */
+static void take_back(Row *const *rows, const Batch *batch, size_t count, int64_t sign)
+{
+    for (size_t i = 0; i < count; i++) {
+        weir_row_set_weight(rows[i], weir_row_weight(rows[i]) - sign * weir_batch_weight(batch, i));
+    }
+}
+
 Status weir_bag_add(RowTable *bag, const Batch *batch, int64_t sign, Error *err)
 {
     const Vector *columns[ROW_MAX_COLUMNS];
@@ -16,6 +24,7 @@ Status weir_bag_add(RowTable *bag, const Batch *batch, int64_t sign, Error *err)
         int64_t weight = 0;
         if (weir_mul_i64(sign, weir_batch_weight(batch, i), &weight) ||
             weir_add_i64(weight, weir_row_weight(rows[i]), &weight)) {
+            take_back(rows, batch, i, sign);
             return weir_error_set(err, WEIR_ERR_WEIGHT, "a row occurs more than 2^63 times");
         }
         weir_row_set_weight(rows[i], weight);
@@ -23,23 +32,41 @@ Status weir_bag_add(RowTable *bag, const Batch *batch, int64_t sign, Error *err)
     return WEIR_OK;
 }
 
-Status weir_bag_unpack(const RowLayout *layout, Row *const *rows, size_t count,
-                       const size_t *columns, size_t column_count, Arena *arena, Batch *out,
-                       Error *err)
+void weir_bag_compact(RowTable *bag)
 {
-    *out = (Batch){.count = count, .column_count = column_count};
-    out->columns = weir_arena_calloc(arena, column_count, sizeof *out->columns, err);
+    Row *rows[BATCH_CAPACITY];
+    uint64_t cursor = 0;
+    for (;;) {
+        const size_t found = weir_row_table_scan(bag, &cursor, rows, BATCH_CAPACITY);
+        if (found == 0) {
+            break;
+        }
+        for (size_t i = 0; i < found; i++) {
+            if (weir_row_weight(rows[i]) == 0) {
+                weir_row_table_remove(bag, rows[i]);
+            }
+        }
+    }
+    weir_row_table_end_step(bag);
+}
+
+Status weir_bag_unpack(const RowPick *pick, Arena *arena, Batch *out, Error *err)
+{
+    const size_t room = WEIR_MAX(pick->count, (size_t)1);
+    *out = (Batch){.count = pick->count, .column_count = pick->column_count};
+    out->columns = weir_arena_calloc(arena, pick->column_count, sizeof *out->columns, err);
     if (out->columns == NULL) {
         return err->code;
     }
-    for (size_t i = 0; i < column_count; i++) {
+    for (size_t i = 0; i < pick->column_count; i++) {
         uint64_t *validity = weir_arena_calloc(arena, VECTOR_VALIDITY_WORDS, sizeof *validity, err);
         if (validity == NULL) {
             return err->code;
         }
-        const PhysType phys = layout->columns[columns[i]].phys;
-        WEIR_TRY(weir_vector_init(&out->columns[i], phys, WEIR_MAX(count, (size_t)1), arena, err));
-        weir_row_unpack(layout, rows, count, columns[i], &out->columns[i], validity);
+        const size_t column = pick->columns == NULL ? i : pick->columns[i];
+        const PhysType phys = pick->layout->columns[column].phys;
+        WEIR_TRY(weir_vector_init(&out->columns[i], phys, room, arena, err));
+        weir_row_unpack(pick->layout, pick->rows, pick->count, column, &out->columns[i], validity);
     }
     return WEIR_OK;
 }
@@ -75,8 +102,12 @@ Status weir_bag_visit(const RowTable *bag, const size_t *columns, size_t column_
         if (count > 0) {
             Batch batch;
             weir_arena_reset(&arena);
-            WEIR_CHECK(weir_bag_unpack(&bag->layout, rows, count, columns, column_count, &arena,
-                                       &batch, err));
+            const RowPick pick = {.layout = &bag->layout,
+                                  .rows = rows,
+                                  .count = count,
+                                  .columns = columns,
+                                  .column_count = column_count};
+            WEIR_CHECK(weir_bag_unpack(&pick, &arena, &batch, err));
             batch.weights = weights;
             WEIR_CHECK(visit(user, &batch, err));
         }
@@ -134,21 +165,10 @@ done:
 Status weir_bag_visit_difference(RowTable *before, RowTable *after, Mem *mem, BagVisit visit,
                                  void *user, Error *err)
 {
-    Status status = WEIR_OK;
     const size_t column_count = before->layout.column_count;
-    size_t *all = weir_mem_calloc(mem, column_count, sizeof *all, err);
-    if (all == NULL) {
-        return err->code;
-    }
-    for (size_t i = 0; i < column_count; i++) {
-        all[i] = i;
-    }
     DifferenceWalk walk = {.there = after, .sign = -1, .visit = visit, .user = user};
-    WEIR_CHECK(weir_bag_visit(before, all, column_count, mem, difference_visit, &walk, err));
+    WEIR_TRY(weir_bag_visit(before, NULL, column_count, mem, difference_visit, &walk, err));
     walk = (DifferenceWalk){
         .there = before, .sign = 1, .is_second = true, .visit = visit, .user = user};
-    WEIR_CHECK(weir_bag_visit(after, all, column_count, mem, difference_visit, &walk, err));
-done:
-    weir_mem_free(mem, all);
-    return status;
+    return weir_bag_visit(after, NULL, column_count, mem, difference_visit, &walk, err);
 }

@@ -11,29 +11,41 @@ View *weir_engine_find_view_exact(Engine *engine, const TableName *name)
     return NULL;
 }
 
-/* The match in schema main if there are several: a bare name does not say more. */
-View *weir_engine_find_view(Engine *engine, const char *name, Arena *scratch)
+NameMatch weir_engine_match_view(Engine *engine, const char *name, Arena *scratch, View **out)
 {
     const char *parts[NAME_MAX_PARTS];
     size_t part_count = 0;
-    Error ignored = {0};
-    if (weir_name_split(scratch, name, parts, &part_count, &ignored) != WEIR_OK) {
-        return NULL;
-    }
-    View *found = NULL;
     size_t found_count = 0;
+    size_t main_count = 0;
     View *in_main = NULL;
+    Error ignored = {0};
+    *out = NULL;
+    if (weir_name_split(scratch, name, parts, &part_count, &ignored) != WEIR_OK) {
+        return NAME_UNKNOWN;
+    }
     for (size_t i = 0; i < engine->view_count; i++) {
         View *const view = engine->views[i];
         if (weir_name_matches(&view->name, parts, part_count)) {
-            found = view;
+            *out = view;
             found_count++;
             if (weir_name_part_equal(view->name.schema, "main")) {
-                in_main = in_main == NULL ? view : in_main;
+                in_main = view;
+                main_count++;
             }
         }
     }
-    return found_count <= 1 ? found : in_main;
+    if (found_count <= 1) {
+        return found_count == 1 ? NAME_FOUND : NAME_UNKNOWN;
+    }
+    *out = main_count == 1 ? in_main : NULL;
+    return NAME_AMBIGUOUS;
+}
+
+View *weir_engine_find_view(Engine *engine, const char *name, Arena *scratch)
+{
+    View *view = NULL;
+    (void)weir_engine_match_view(engine, name, scratch, &view);
+    return view;
 }
 
 Status weir_engine_get_view(Engine *engine, const char *name, View **out, Error *err)
@@ -57,15 +69,42 @@ Status weir_engine_get_view(Engine *engine, const char *name, View **out, Error 
     return err->code;
 }
 
-bool weir_view_depends_on(const View *view, const View *other)
+void weir_engine_mark_dependents(Engine *engine, const View *base)
 {
-    for (size_t i = 0; i < view->input_count; i++) {
-        const View *const input = view->inputs[i].view;
-        if (input != NULL && (input == other || weir_view_depends_on(input, other))) {
-            return true;
+    for (size_t i = 0; i < engine->view_count; i++) { /* what a view reads comes before it */
+        View *const view = engine->views[i];
+        view->is_marked = false;
+        for (size_t k = 0; k < view->input_count; k++) {
+            const View *const input = view->inputs[k].view;
+            view->is_marked =
+                view->is_marked || (input != NULL && (input == base || input->is_marked));
         }
     }
-    return false;
+}
+
+/* The first of the view's own and its inputs' failures. */
+static const View *view_find_culprit(const View *view)
+{
+    if (view->is_broken) {
+        return view;
+    }
+    for (size_t i = 0; i < view->input_count; i++) {
+        const ViewInput *const input = &view->inputs[i];
+        if (input->table != NULL && input->table->error.code != WEIR_OK) {
+            return view;
+        }
+        if (input->view != NULL && input->view->culprit != NULL) {
+            return input->view->culprit;
+        }
+    }
+    return NULL;
+}
+
+void weir_engine_find_culprits(Engine *engine)
+{
+    for (size_t i = 0; i < engine->view_count; i++) {
+        engine->views[i]->culprit = view_find_culprit(engine->views[i]);
+    }
 }
 
 static size_t view_compute_depth(const View *view)
@@ -73,18 +112,31 @@ static size_t view_compute_depth(const View *view)
     size_t depth = 1;
     for (size_t i = 0; i < view->input_count; i++) {
         if (view->inputs[i].view != NULL) {
-            depth = WEIR_MAX(depth, view_compute_depth(view->inputs[i].view) + 1);
+            depth = WEIR_MAX(depth, view->inputs[i].view->depth + 1);
         }
     }
     return depth;
 }
 
+/* Depths, until they agree: one round more than the number of views that got another depth. */
+static void views_compute_depths(Engine *engine)
+{
+    bool is_settled = false;
+    while (!is_settled) {
+        is_settled = true;
+        for (size_t i = 0; i < engine->view_count; i++) {
+            View *const view = engine->views[i];
+            const size_t depth = view_compute_depth(view);
+            is_settled = is_settled && depth == view->depth;
+            view->depth = depth;
+        }
+    }
+}
+
 /* Stable, by insertion: the list is short and nearly sorted. */
 void weir_engine_sort_views(Engine *engine)
 {
-    for (size_t i = 0; i < engine->view_count; i++) {
-        engine->views[i]->depth = view_compute_depth(engine->views[i]);
-    }
+    views_compute_depths(engine);
     for (size_t i = 1; i < engine->view_count; i++) {
         View *const view = engine->views[i];
         size_t place = i;

@@ -32,10 +32,11 @@ static bool schema_equal(const Schema *a, const Schema *b)
     return true;
 }
 
-static const View *find_dependent(const Engine *engine, const View *view)
+static const View *find_dependent(Engine *engine, const View *view)
 {
+    weir_engine_mark_dependents(engine, view);
     for (size_t i = 0; i < engine->view_count; i++) {
-        if (weir_view_depends_on(engine->views[i], view)) {
+        if (engine->views[i]->is_marked) {
             return engine->views[i];
         }
     }
@@ -50,31 +51,20 @@ static Status refuse_dependents(const View *view, const View *dependent, Error *
     return err->code;
 }
 
-/* Something has to be followed anew: then everything must be brought to the same snapshot first. */
-static bool needs_new_columns(Engine *engine, const View *view)
+/* Before the plan is bound, what it reads is brought to the snapshot: tables that were altered since
+ * are noticed, and columns that nobody followed yet join the others at the same point. */
+static Status catch_up_for(Engine *engine, const View *view, Error *err)
 {
+    WEIR_TRY(weir_engine_catch_up(engine, err));
     for (size_t i = 0; i < weir_plan_source_count(view->plan); i++) {
         const PlanSource *const source = weir_plan_source(view->plan, i);
-        if (source->kind != PLAN_SOURCE_TABLE) {
-            continue;
-        }
-        const TableName name = {source->catalog, source->schema, source->name};
-        const TrackedTable *const table = weir_engine_find_table(engine, &name);
-        if (table == NULL) {
-            return true;
-        }
-        for (size_t k = 0; k < source->column_count; k++) {
-            size_t place = 0;
-            while (place < table->column_count &&
-                   !weir_name_part_equal(table->columns[place], source->columns[k])) {
-                place++;
-            }
-            if (place == table->column_count) {
-                return true;
-            }
+        if (source->kind == PLAN_SOURCE_TABLE) {
+            const TableName name = {source->catalog, source->schema, source->name};
+            WEIR_TRY(weir_engine_prepare_table(engine, &name, source->columns, source->column_count,
+                                               err));
         }
     }
-    return false;
+    return WEIR_OK;
 }
 
 /* The new view takes the old one's place: whoever reads the old one reads the new one. */
@@ -115,49 +105,73 @@ static Status inherit(Engine *engine, View *view, View *old, Error *err)
     return status;
 }
 
+/* Another shape, or nothing there before: a feed of its own, from the next generation on, so that
+ * no generation of an earlier view of that name continues in it. */
+static Status begin_anew(Engine *engine, View *view, View *old, Error *err)
+{
+    const View *const dependent = old == NULL ? NULL : find_dependent(engine, old);
+    if (dependent != NULL) {
+        return refuse_dependents(old, dependent, err);
+    }
+    WEIR_TRY(weir_feed_init(&view->feed, engine->mem, &view->schema, engine->feed_limit_bytes,
+                            engine->generation + 1, err));
+    view->feed.has_forgotten = old != NULL || engine->has_dropped;
+    WEIR_TRY(weir_view_populate(engine, view, err));
+    view->generation = engine->generation + 1;
+    return old == NULL ? WEIR_OK : weir_view_detach_readers(old, err);
+}
+
 static Status publish(Engine *engine, View *view, View *old, Error *err)
 {
     const bool is_same_shape = old != NULL && schema_equal(&view->schema, &old->schema);
-    if (old != NULL && !is_same_shape) {
-        const View *const dependent = find_dependent(engine, old);
-        if (dependent != NULL) {
-            return refuse_dependents(old, dependent, err);
-        }
-    }
-    if (is_same_shape) {
-        WEIR_TRY(inherit(engine, view, old, err));
-    } else {
-        WEIR_TRY(weir_engine_grow(engine, &engine->views, engine->view_count,
-                                  &engine->view_capacity, err));
-        WEIR_TRY(weir_feed_init(&view->feed, engine->mem, &view->schema, engine->feed_limit_bytes,
-                                engine->generation, err));
-        WEIR_TRY(weir_view_populate(engine, view, err));
-        if (old != NULL) {
-            WEIR_TRY(weir_view_detach_readers(old, err));
-        }
-    }
-    view->created_generation = engine->generation;
+    WEIR_TRY(is_same_shape ? inherit(engine, view, old, err) : begin_anew(engine, view, old, err));
     weir_lock_acquire(&engine->catalog_lock);
+    Status status = WEIR_OK;
     if (old != NULL) {
         take_place(engine, view, old);
     } else {
+        status = weir_engine_grow(engine, &engine->views, engine->view_count,
+                                  &engine->view_capacity, err);
+    }
+    if (status == WEIR_OK && old == NULL) {
         engine->views[engine->view_count++] = view;
     }
-    weir_engine_sort_views(engine);
-    weir_lock_release(&engine->catalog_lock);
-    if (old != NULL) {
-        weir_view_free(engine, old);
+    if (status == WEIR_OK) {
+        weir_engine_sort_views(engine);
     }
+    weir_lock_release(&engine->catalog_lock);
+    WEIR_TRY(status);
+    weir_view_free(engine, old);
+    engine->has_new_view = !is_same_shape;
     weir_engine_advance_views(engine);
     return WEIR_OK;
 }
 
-static Status create_locked(Engine *engine, const CreateSpec *spec, bool *was_created, Error *err)
+/* The name must be free, or that of the view to be replaced. */
+static Status check_name(Engine *engine, const CreateSpec *spec, const TableName *name,
+                         const View *old, Error *err)
+{
+    bool is_taken = false;
+    if (old != NULL && spec->mode == CREATE_NEW) {
+        weir_error_set(err, WEIR_ERR_NAME_CLASH, "there is a view %s already", name->name);
+        weir_error_hint(err, "use dbsp_replace_view to give it a new definition, or dbsp_drop");
+        return err->code;
+    }
+    WEIR_TRY(engine->host.name_exists(engine->host.context, name, &is_taken, err));
+    if (is_taken) {
+        weir_error_set(err, WEIR_ERR_NAME_CLASH, "there is a table or view %s in schema %s",
+                       name->name, name->schema);
+        weir_error_hint(err, "choose another name");
+        return err->code;
+    }
+    return WEIR_OK;
+}
+
+static Status create_locked(Engine *engine, const CreateSpec *spec, CreateResult *result,
+                            Error *err)
 {
     Status status = WEIR_OK;
     View *view = NULL;
-    uint64_t changed_rows = 0;
-    bool name_is_taken = false;
     TableName name = {0};
     Arena scratch;
     weir_arena_init(&scratch, engine->mem, 0);
@@ -165,32 +179,20 @@ static Status create_locked(Engine *engine, const CreateSpec *spec, bool *was_cr
                                          &scratch, &name, err));
     View *const old = weir_engine_find_view_exact(engine, &name);
     if (old != NULL && spec->mode == CREATE_IF_MISSING) {
+        result->row_count = weir_sink_row_count(old->sink);
         goto done;
     }
-    if (old != NULL && spec->mode == CREATE_NEW) {
-        status = weir_error_set(err, WEIR_ERR_NAME_CLASH, "there is a view %s already", name.name);
-        weir_error_hint(err, "use dbsp_replace_view to give it a new definition, or dbsp_drop");
-        goto done;
-    }
-    WEIR_CHECK(engine->host.name_exists(engine->host.context, &name, &name_is_taken, err));
-    if (name_is_taken) {
-        status = weir_error_set(err, WEIR_ERR_NAME_CLASH,
-                                "there is a table or view %s in schema %s", name.name, name.schema);
-        weir_error_hint(err, "choose another name");
-        goto done;
-    }
+    WEIR_CHECK(check_name(engine, spec, &name, old, err));
     status = weir_view_new(engine, spec, &name, &view, err);
     if (status != WEIR_OK) {
         explain_self_reference(&name, err);
         status = err->code;
         goto done;
     }
-    if (needs_new_columns(engine, view)) {
-        WEIR_CHECK(weir_engine_propagate(engine, NULL, &changed_rows, err));
-    }
-    WEIR_CHECK(weir_view_bind(engine, view, err));
+    WEIR_CHECK(catch_up_for(engine, view, err));
+    WEIR_CHECK(weir_view_bind(engine, view, old, err));
     WEIR_CHECK(publish(engine, view, old, err));
-    *was_created = true;
+    *result = (CreateResult){.was_created = true, .row_count = weir_sink_row_count(view->sink)};
     view = NULL;
 done:
     weir_view_free(engine, view);
@@ -198,28 +200,27 @@ done:
     return status;
 }
 
-Status weir_engine_create(Engine *engine, const CreateSpec *spec, bool *was_created, Error *err)
+Status weir_engine_create(Engine *engine, const CreateSpec *spec, CreateResult *result, Error *err)
 {
-    bool ignored = false;
-    bool *const created = was_created == NULL ? &ignored : was_created;
-    *created = false;
+    CreateResult ignored = {0};
+    CreateResult *const made = result == NULL ? &ignored : result;
+    *made = (CreateResult){0};
     weir_lock_acquire(&engine->lock);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
-        status = create_locked(engine, spec, created, err);
+        status = create_locked(engine, spec, made, err);
         engine->host.end(engine->host.context);
     }
     weir_lock_release(&engine->lock);
     return status;
 }
 
-static Status refresh_locked(Engine *engine, const char *name, Error *err)
+static Status refresh_locked(Engine *engine, const char *name, CreateResult *result, Error *err)
 {
     Status status = WEIR_OK;
     Buf full_name;
     Arena scratch;
     View *view = NULL;
-    bool was_created = false;
     weir_buf_init(&full_name, engine->mem, 1 << 16);
     weir_arena_init(&scratch, engine->mem, 0);
     WEIR_CHECK(weir_engine_get_view(engine, name, &view, err));
@@ -231,30 +232,34 @@ static Status refresh_locked(Engine *engine, const char *name, Error *err)
                        .mode = CREATE_OR_REPLACE};
     status = spec.sql == NULL ? err->code : WEIR_OK;
     WEIR_CHECK(status);
-    WEIR_CHECK(create_locked(engine, &spec, &was_created, err));
+    WEIR_CHECK(create_locked(engine, &spec, result, err));
 done:
     weir_buf_deinit(&full_name);
     weir_arena_deinit(&scratch);
     return status;
 }
 
-Status weir_engine_refresh(Engine *engine, const char *name, Error *err)
+Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count, Error *err)
 {
+    CreateResult result = {0};
     weir_lock_acquire(&engine->lock);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
-        status = refresh_locked(engine, name, err);
+        status = refresh_locked(engine, name, &result, err);
         engine->host.end(engine->host.context);
     }
     weir_lock_release(&engine->lock);
+    if (row_count != NULL) {
+        *row_count = result.row_count;
+    }
     return status;
 }
 
 /* ---- dropping ------------------------------------------------------------------------------- */
 
-static Status drop_one(Engine *engine, View *view, Error *err)
+/* Its readers have their own copies. */
+static void drop_one(Engine *engine, View *view)
 {
-    WEIR_TRY(weir_view_detach_readers(view, err));
     weir_lock_acquire(&engine->catalog_lock);
     for (size_t i = 0; i < engine->view_count; i++) {
         if (engine->views[i] == view) {
@@ -266,9 +271,9 @@ static Status drop_one(Engine *engine, View *view, Error *err)
     }
     weir_lock_release(&engine->catalog_lock);
     weir_view_free(engine, view);
-    return WEIR_OK;
 }
 
+/* All or none: what can fail comes first. */
 static Status drop_locked(Engine *engine, const char *name, bool cascade, size_t *dropped,
                           Error *err)
 {
@@ -278,14 +283,22 @@ static Status drop_locked(Engine *engine, const char *name, bool cascade, size_t
     if (dependent != NULL && !cascade) {
         return refuse_dependents(view, dependent, err);
     }
+    WEIR_TRY(weir_view_detach_readers(view, err));
+    for (size_t i = 0; i < engine->view_count; i++) {
+        if (engine->views[i]->is_marked) {
+            WEIR_TRY(weir_view_detach_readers(engine->views[i], err));
+        }
+    }
     for (size_t i = engine->view_count; i-- > 0;) { /* deepest first */
-        if (weir_view_depends_on(engine->views[i], view)) {
-            WEIR_TRY(drop_one(engine, engine->views[i], err));
+        if (engine->views[i]->is_marked) {
+            drop_one(engine, engine->views[i]);
             (*dropped)++;
         }
     }
-    WEIR_TRY(drop_one(engine, view, err));
+    drop_one(engine, view);
     (*dropped)++;
+    engine->has_dropped = true;
+    engine->generation++; /* a view of that name made now is another one */
     return WEIR_OK;
 }
 

@@ -73,23 +73,45 @@ Status weir_engine_grow(Engine *engine, void *array_pointer, size_t count, size_
 
 /* ---- syncing -------------------------------------------------------------------------------- */
 
+/* The table that the name means: one in schema main before others, one that is there before one that
+ * was altered or dropped. NULL if there is none, or if several are meant. */
+static TrackedTable *find_table(const Engine *engine, const char *const *parts, size_t part_count,
+                                bool *is_ambiguous)
+{
+    TrackedTable *found = NULL;
+    int found_rank = -1;
+    for (size_t i = 0; i < engine->table_count; i++) {
+        TrackedTable *const table = engine->tables[i];
+        if (!weir_name_matches(&table->name, parts, part_count)) {
+            continue;
+        }
+        const int rank = 2 * (table->error.code != WEIR_ERR_SOURCE_CHANGED) +
+                         weir_name_part_equal(table->name.schema, "main");
+        if (rank >= found_rank) {
+            *is_ambiguous = rank == found_rank && !weir_name_equal(&found->name, &table->name);
+            found = table;
+            found_rank = rank;
+        }
+    }
+    return *is_ambiguous ? NULL : found;
+}
+
 static Status get_table(Engine *engine, const char *name, TrackedTable **out, Error *err)
 {
     Status status = WEIR_OK;
     Arena scratch;
     const char *parts[NAME_MAX_PARTS];
     size_t part_count = 0;
+    bool is_ambiguous = false;
     *out = NULL;
     weir_arena_init(&scratch, engine->mem, 0);
     WEIR_CHECK(weir_name_split(&scratch, name, parts, &part_count, err));
-    for (size_t i = 0; i < engine->table_count; i++) {
-        TrackedTable *const table = engine->tables[i];
-        if (weir_name_matches(&table->name, parts, part_count) &&
-            (*out == NULL || weir_name_part_equal(table->name.schema, "main"))) {
-            *out = table;
-        }
-    }
-    if (*out == NULL) {
+    *out = find_table(engine, parts, part_count, &is_ambiguous);
+    if (*out == NULL && is_ambiguous) {
+        status = weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE,
+                                "tables of several schemas are called %s", name);
+        weir_error_hint(err, "qualify the name, as dbsp_tables() has it");
+    } else if (*out == NULL) {
         status = weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE, "table %s is not followed", name);
         weir_error_hint(err, "no view reads it; dbsp_track('%s') follows it all the same", name);
     }
@@ -114,6 +136,17 @@ static Status sync_locked(Engine *engine, const char *table_name, uint64_t *chan
     return status;
 }
 
+Status weir_engine_freshen(Engine *engine, Error *err)
+{
+    if (!engine->auto_sync || engine->table_count == 0) {
+        return WEIR_OK;
+    }
+    WEIR_TRY(engine->host.begin(engine->host.context, err));
+    const Status status = weir_engine_catch_up(engine, err);
+    engine->host.end(engine->host.context);
+    return status;
+}
+
 Status weir_engine_sync(Engine *engine, const char *table, uint64_t *changed_rows, Error *err)
 {
     uint64_t ignored = 0;
@@ -123,12 +156,6 @@ Status weir_engine_sync(Engine *engine, const char *table, uint64_t *changed_row
     const Status status = sync_locked(engine, table, changed, err);
     weir_lock_release(&engine->lock);
     return status;
-}
-
-Status weir_engine_freshen(Engine *engine, Error *err)
-{
-    uint64_t changed = 0;
-    return engine->auto_sync ? sync_locked(engine, NULL, &changed, err) : WEIR_OK;
 }
 
 void weir_engine_set_auto_sync(Engine *engine, bool on)
@@ -144,6 +171,13 @@ bool weir_engine_auto_sync(Engine *engine)
     const bool on = engine->auto_sync;
     weir_lock_release(&engine->lock);
     return on;
+}
+
+void weir_engine_set_feed_limit(Engine *engine, size_t bytes)
+{
+    weir_lock_acquire(&engine->lock);
+    engine->feed_limit_bytes = bytes;
+    weir_lock_release(&engine->lock);
 }
 
 bool weir_engine_take_notice(Engine *engine, Error *out)
@@ -168,12 +202,36 @@ uint64_t weir_engine_generation(Engine *engine)
 
 /* ---- tables followed by request ------------------------------------------------------------- */
 
+/* Brings a table that is about to follow more columns to the host's snapshot. One that is fed by
+ * hand is compared with it now: its new columns can only be read from there. */
+Status weir_engine_prepare_table(Engine *engine, const TableName *name, const char *const *columns,
+                                 size_t count, Error *err)
+{
+    uint64_t changed = 0;
+    TrackedTable *const table = weir_engine_find_table(engine, name);
+    if (table == NULL || !table->is_manual || !weir_table_lacks(table, columns, count)) {
+        return WEIR_OK;
+    }
+    return weir_engine_propagate(engine, table, &changed, err);
+}
+
+/* A table of that name that was altered or dropped, and that no view reads any more. */
+static void release_orphans(Engine *engine, const TrackedTable *successor)
+{
+    for (size_t i = engine->table_count; i-- > 0;) {
+        TrackedTable *const table = engine->tables[i];
+        if (table != successor && weir_name_equal(&table->name, &successor->name)) {
+            table->is_tracked = false;
+            weir_table_release(engine, table);
+        }
+    }
+}
+
 /* All columns of the table, in its own order. */
 static Status track_locked(Engine *engine, const char *table_name, bool is_manual,
                            uint64_t *row_count, Error *err)
 {
     Status status = WEIR_OK;
-    uint64_t changed = 0;
     TableName name = {0};
     Schema schema = {0};
     TrackedTable *table = NULL;
@@ -183,12 +241,14 @@ static Status track_locked(Engine *engine, const char *table_name, bool is_manua
     WEIR_CHECK(engine->host.resolve_name(engine->host.context, &defaults, table_name, &scratch,
                                          &name, err));
     WEIR_CHECK(engine->host.table_schema(engine->host.context, &name, &scratch, &schema, err));
-    WEIR_CHECK(weir_engine_propagate(engine, NULL, &changed, err));
+    WEIR_CHECK(weir_engine_catch_up(engine, err));
+    WEIR_CHECK(weir_engine_prepare_table(engine, &name, schema.names, schema.count, err));
     WEIR_CHECK(
         weir_table_acquire(engine, &name, schema.names, schema.types, schema.count, &table, err));
+    release_orphans(engine, table);
     table->is_tracked = true;
     table->is_manual = is_manual;
-    *row_count = engine->host.table_row_count(table->host_table);
+    *row_count = weir_table_row_count(engine, table);
 done:
     weir_arena_deinit(&scratch);
     return status;
@@ -212,7 +272,8 @@ static Status followed_locked(Engine *engine, const char *table_name, Arena *are
 {
     TrackedTable *table = NULL;
     WEIR_TRY(get_table(engine, table_name, &table, err));
-    const LogicalType **types = weir_arena_calloc(arena, table->column_count, sizeof *types, err);
+    const LogicalType **types =
+        weir_arena_calloc(arena, table->column_count, sizeof(const LogicalType *), err);
     const char **names =
         types == NULL ? NULL : weir_arena_calloc(arena, table->column_count, sizeof *names, err);
     if (names == NULL) {
@@ -238,8 +299,8 @@ Status weir_engine_followed(Engine *engine, const char *table, Arena *arena, Sch
     return status;
 }
 
-static Status notify_locked(Engine *engine, const char *table_name, const Batch *batch,
-                            int64_t sign, Error *err)
+static Status notify_locked(Engine *engine, const char *table_name, int64_t sign,
+                            const RowSource *rows, Error *err)
 {
     TrackedTable *table = NULL;
     WEIR_TRY(get_table(engine, table_name, &table, err));
@@ -252,19 +313,25 @@ static Status notify_locked(Engine *engine, const char *table_name, const Batch 
                         table_name);
         return err->code;
     }
-    WEIR_VERIFY(batch->column_count == table->column_count, err);
+    if (table->error.code != WEIR_OK) {
+        *err = table->error;
+        return err->code;
+    }
     WEIR_TRY(engine->host.begin(engine->host.context, err));
-    const Status status = weir_table_notify(engine, table, batch, sign, err);
+    const Status status = weir_table_notify(engine, table, sign, rows, err);
+    if (table->host_table == NULL) {
+        weir_engine_break_views_of(engine, table);
+    }
     weir_engine_advance_views(engine);
     engine->host.end(engine->host.context);
     return status;
 }
 
-Status weir_engine_notify(Engine *engine, const char *table, const Batch *batch, int64_t sign,
+Status weir_engine_notify(Engine *engine, const char *table, int64_t sign, const RowSource *rows,
                           Error *err)
 {
     weir_lock_acquire(&engine->lock);
-    const Status status = notify_locked(engine, table, batch, sign, err);
+    const Status status = notify_locked(engine, table, sign, rows, err);
     weir_lock_release(&engine->lock);
     return status;
 }

@@ -28,18 +28,24 @@ typedef struct CreateSpec {
     CreateMode mode;
 } CreateSpec;
 
-/* Plans, populates and publishes a view; all or nothing. *was_created (may be NULL) is false if it
- * was there already and the mode is CREATE_IF_MISSING. Replacing is refused while other views
- * depend on the view, unless its columns stay the same. */
-Status weir_engine_create(Engine *engine, const CreateSpec *spec, bool *was_created, Error *err)
+typedef struct CreateResult {
+    bool was_created; /* false: it was there, and the mode is CREATE_IF_MISSING */
+    uint64_t row_count;
+} CreateResult;
+
+/* Plans, populates and publishes a view; all or nothing. result may be NULL. Replacing is refused
+ * while other views depend on the view, unless its columns stay the same; then the change feed goes
+ * on, with the difference as one change. Otherwise a new feed begins. */
+Status weir_engine_create(Engine *engine, const CreateSpec *spec, CreateResult *result, Error *err)
     WEIR_MUST_CHECK;
 
 /* Refused with WEIR_ERR_HAS_DEPENDENTS unless cascade. *dropped (may be NULL) = views dropped. */
 Status weir_engine_drop(Engine *engine, const char *name, bool cascade, size_t *dropped, Error *err)
     WEIR_MUST_CHECK;
 
-/* Rebuilds a view (and what depends on it) from its tables: mends a broken one. */
-Status weir_engine_refresh(Engine *engine, const char *name, Error *err) WEIR_MUST_CHECK;
+/* Plans a view again and rebuilds it from its tables: mends a broken one. row_count may be NULL. */
+Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count, Error *err)
+    WEIR_MUST_CHECK;
 
 /* Brings all views up to date with the committed data. table NULL = all followed tables, otherwise
  * only that one. *changed_rows (may be NULL) = net changed base rows. A view that fails becomes
@@ -54,10 +60,20 @@ bool weir_engine_take_notice(Engine *engine, Error *out);
 void weir_engine_set_auto_sync(Engine *engine, bool on);
 bool weir_engine_auto_sync(Engine *engine);
 
+/* How many bytes the change feeds of views made from now on may keep. */
+void weir_engine_set_feed_limit(Engine *engine, size_t bytes);
+
 uint64_t weir_engine_generation(Engine *engine);
 
-/* True if a name (as a replacement scan passes it, or qualified) is a view. Never fails. */
-bool weir_engine_has_view(Engine *engine, const char *name);
+typedef enum NameMatch {
+    NAME_UNKNOWN,
+    NAME_FOUND,
+    NAME_AMBIGUOUS, /* views of several schemas have it */
+} NameMatch;
+
+/* Whether a name (as a replacement scan passes it, or qualified) is a view. Never fails, nor waits
+ * for a step. */
+NameMatch weir_engine_look_up(Engine *engine, const char *name);
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -69,7 +85,6 @@ typedef struct ViewShape {
     const char *sql;
     ViewSettings settings;
     TableName name;
-    bool is_broken;
 } ViewShape;
 
 Status weir_engine_shape(Engine *engine, const char *name, ViewShape *out, Error *err)
@@ -108,7 +123,7 @@ typedef struct ViewInfo {
     const char *state;  /* "live", "broken" */
     const char *reason; /* of a broken one; NULL otherwise */
     uint64_t row_count;
-    uint64_t generation; /* of its last change */
+    uint64_t generation; /* of its last change, or of its creation */
     uint64_t step_count;
     uint64_t changed_rows; /* rows of its change feed since it was created */
     size_t state_bytes;    /* operators and contents */
@@ -136,10 +151,6 @@ typedef struct DependencyInfo {
     size_t depth;     /* 1 = direct */
 } DependencyInfo;
 
-/* Rows of a view's contents now. */
-Status weir_engine_row_count(Engine *engine, const char *name, uint64_t *out, Error *err)
-    WEIR_MUST_CHECK;
-
 /* Lists; everything is copied into the arena. */
 Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)
     WEIR_MUST_CHECK;
@@ -163,9 +174,16 @@ Status weir_engine_track(Engine *engine, const char *table, bool is_manual, uint
 Status weir_engine_followed(Engine *engine, const char *table, Arena *arena, Schema *out,
                             Error *err) WEIR_MUST_CHECK;
 
-/* Rows inserted into (sign 1) or deleted from (-1) a manual table: one commit. batch: the followed
- * columns. The next sync that names the table takes back what the database does not confirm. */
-Status weir_engine_notify(Engine *engine, const char *table, const Batch *batch, int64_t sign,
+/* Rows that come in batches. */
+typedef struct RowSource {
+    void *context;
+    Status (*visit_rows)(void *context, HostVisit visit, void *user, Error *err);
+} RowSource;
+
+/* Rows inserted into (sign 1) or deleted from (-1) a manual table: one commit, or on failure none.
+ * Batches: the followed columns. visit_rows runs with the engine's lock held. The next sync that
+ * names the table takes back what the database does not confirm. */
+Status weir_engine_notify(Engine *engine, const char *table, int64_t sign, const RowSource *rows,
                           Error *err) WEIR_MUST_CHECK;
 
 #endif

@@ -17,20 +17,24 @@
 typedef struct TrackedTable {
     Arena arena; /* names, types */
     TableName name;
-    HostTable *host_table; /* owned by the host; NULL while it has to be opened again */
-    const char **columns;  /* followed columns, in the order of the host's batches */
+    HostTable
+        *host_table;      /* owned by the host; NULL = failed while its baseline moved: it is opened
+                              again by the next sync, and all views that read it are rebuilt */
+    const char **columns; /* followed columns, in the order of the host's batches */
     const LogicalType **types;
     size_t column_count;
     RowTable delta; /* this sync's net change, all columns as key; valid if has_delta */
     bool has_delta_table;
-    bool has_changed;  /* the sync under way found a change */
-    RowTable notified; /* net rows told by hand that no sync has seen yet; if has_delta_table */
-    bool is_manual;    /* changes come by hand; synced only when asked for by name */
-    bool is_tracked;   /* by request: stays without users */
-    size_t user_count; /* inputs of views */
+    bool has_changed;      /* the pass under way found a change */
+    bool is_fresh;         /* the pass under way opened it again */
+    RowTable notified;     /* net rows told by hand that no sync has seen yet; if has_delta_table */
+    size_t notified_limit; /* rows, from which on those of weight 0 are looked for and forgotten */
+    bool is_manual;        /* changes come by hand; synced only when asked for by name */
+    bool is_tracked;       /* by request: stays without users */
+    size_t user_count;     /* inputs of views */
     SyncReport report;
     bool was_synced;
-    Error error; /* of the last sync; code 0 = none */
+    Error error; /* of the last sync: its views cannot be read; code 0 = none */
     uint64_t sync_count;
     uint64_t diff_count;
     uint64_t generation;
@@ -65,17 +69,19 @@ typedef struct View {
     Op *old_sink;
     ViewInput *inputs;
     size_t input_count;
-    size_t depth;      /* 1 + the deepest view among its inputs */
-    bool is_broken;    /* by its own failure; the sink still holds the last good contents */
-    bool must_rebuild; /* its circuit no longer matches its inputs */
-    bool has_changed;  /* the sync under way changed its contents */
+    size_t depth;     /* 1 + the deepest view among its inputs */
+    bool is_broken;   /* by its own failure: its circuit is of no use any more, but its sink still
+                          holds the last good contents */
+    bool is_due;      /* something that it reads has changed since the last try to rebuild it */
+    bool has_changed; /* the pass under way changed its contents */
     Error reason;
+    const struct View *culprit; /* the first view at or below it that cannot be read; NULL = none */
+    bool is_marked;             /* by weir_engine_mark_dependents */
     Feed feed;
     pthread_rwlock_t content_lock;
     bool has_content_lock;
     struct ViewReader *readers; /* open readers that still need the circuit's contents */
-    uint64_t generation;
-    uint64_t created_generation;
+    uint64_t generation;        /* of its last change, or of its creation */
     uint64_t step_count;
     double populate_ms;
     double last_step_ms;
@@ -101,6 +107,8 @@ struct Engine {
     size_t table_count;
     size_t table_capacity;
     uint64_t generation;
+    bool has_new_view; /* the pass under way brings one, which is a new generation */
+    bool has_dropped;  /* there were views that are no more */
     bool auto_sync;
     Error notice;            /* of the last view that broke; code 0 = told, or none */
     size_t feed_limit_bytes; /* per view */
@@ -118,14 +126,25 @@ Status weir_engine_grow(Engine *engine, void *array_pointer, size_t count, size_
  * name starts anew, and the views of the old one stay broken until they are made anew too. */
 TrackedTable *weir_engine_find_table(Engine *engine, const TableName *name);
 
-/* Finds or opens a table, and follows the given columns too. Inside host begin .. end. */
+uint64_t weir_table_row_count(const Engine *engine, const TrackedTable *table);
+
+/* True if the table does not follow all of these columns. */
+bool weir_table_lacks(const TrackedTable *table, const char *const *columns, size_t count);
+
+/* Finds or opens a table, and follows the given columns too. Inside host begin .. end. If a table
+ * lacks columns, it must have been synced to the host's snapshot. */
 Status weir_table_acquire(Engine *engine, const TableName *name, const char *const *columns,
                           const LogicalType *const *types, size_t count, TrackedTable **out,
                           Error *err) WEIR_MUST_CHECK;
 
-/* Takes rows told by hand as this pass's delta. Columns as followed. */
-Status weir_table_notify(Engine *engine, TrackedTable *table, const Batch *batch, int64_t sign,
+/* Takes rows told by hand as this pass's delta: all or none of them. */
+Status weir_table_notify(Engine *engine, TrackedTable *table, int64_t sign, const RowSource *rows,
                          Error *err) WEIR_MUST_CHECK;
+
+/* Every row the table is taken to have, all followed columns: its baseline and what was told by
+ * hand. */
+Status weir_table_visit_contents(Engine *engine, const TrackedTable *table, HostVisit visit,
+                                 void *user, Error *err) WEIR_MUST_CHECK;
 
 /* Calls visit with this pass's net change, `columns` of it, in batches. */
 Status weir_table_visit_delta(TrackedTable *table, const size_t *columns, size_t column_count,
@@ -135,7 +154,8 @@ Status weir_table_visit_delta(TrackedTable *table, const size_t *columns, size_t
 void weir_table_release(Engine *engine, TrackedTable *table);
 void weir_table_free(Engine *engine, TrackedTable *table);
 
-/* Finds the table's net change since the last sync; errors stay in table->error. */
+/* Finds the table's net change since the last sync. On failure table->error says why; if the
+ * baseline has moved, the table is closed. */
 Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_rows, Error *err)
     WEIR_MUST_CHECK;
 void weir_table_end_sync(TrackedTable *table);
@@ -146,8 +166,9 @@ void weir_table_end_sync(TrackedTable *table);
 Status weir_view_new(Engine *engine, const CreateSpec *spec, const TableName *name, View **out,
                      Error *err) WEIR_MUST_CHECK;
 
-/* Connects the plan's sources with tables and views. Inside host begin .. end, lock held. */
-Status weir_view_bind(Engine *engine, View *view, Error *err) WEIR_MUST_CHECK;
+/* Connects the plan's sources with tables and views. old = the view whose place it will take, or
+ * NULL. Inside host begin .. end, lock held. */
+Status weir_view_bind(Engine *engine, View *view, const View *old, Error *err) WEIR_MUST_CHECK;
 
 /* Builds the circuit anew and fills it from the inputs' present contents. If the view had contents
  * before, the difference becomes this pass's change. On failure the old contents stay. */
@@ -166,20 +187,31 @@ void weir_view_free(Engine *engine, View *view);
 /* The view is broken from now on, for this reason. */
 void weir_view_break(Engine *engine, View *view, const Error *reason);
 
-/* The failure that makes the view unreadable: its own or that of a view below; NULL = readable. */
+/* The failure that makes the view unreadable: its own, that of a table it reads, or that of a view
+ * below; NULL = readable. As of the last pass. */
 const Error *weir_view_failure(const View *view, const View **culprit);
 
 /* ---- catalog (catalog.c) -------------------------------------------------------------------- */
 
-/* Both need the engine's lock or the catalog lock. NULL if there is none, or several. */
+/* These need the engine's lock or the catalog lock. Of several views that a name may mean, the one
+ * in schema main is meant if there is one: *out and the result of find_view. NULL if none is. */
+NameMatch weir_engine_match_view(Engine *engine, const char *name, Arena *scratch, View **out);
 View *weir_engine_find_view(Engine *engine, const char *name, Arena *scratch);
 View *weir_engine_find_view_exact(Engine *engine, const TableName *name);
 
 /* As find_view, with an error that names what is there. */
 Status weir_engine_get_view(Engine *engine, const char *name, View **out, Error *err)
     WEIR_MUST_CHECK;
-bool weir_view_depends_on(const View *view, const View *other);
+
+/* Sets is_marked of every view: whether it reads `base`, directly or through others. */
+void weir_engine_mark_dependents(Engine *engine, const View *base);
 void weir_engine_sort_views(Engine *engine);
+
+/* The table's views cannot follow it, for the reason in table->error. */
+void weir_engine_break_views_of(Engine *engine, const TrackedTable *table);
+
+/* Sets the culprit of every view. */
+void weir_engine_find_culprits(Engine *engine);
 
 /* Steps every view whose inputs changed in this pass, then ends the pass: a new generation if
  * anything changed. */
@@ -187,11 +219,19 @@ void weir_engine_advance_views(Engine *engine);
 
 /* ---- the sync pass (propagate.c) ------------------------------------------------------------- */
 
-/* Brings everything up to the host's snapshot. Inside host begin .. end, lock held. */
+/* Brings everything up to the host's snapshot. The first failure of a table is returned, but does
+ * not keep the others from being synced. Inside host begin .. end, lock held. */
 Status weir_engine_propagate(Engine *engine, TrackedTable *only, uint64_t *changed_rows, Error *err)
     WEIR_MUST_CHECK;
 
-/* What reading does first: a sync, unless auto-sync is off. Lock held. */
+/* The same as a preparation for something else. A table that failed makes only its own views
+ * unreadable: nothing but an interruption fails. */
+Status weir_engine_catch_up(Engine *engine, Error *err) WEIR_MUST_CHECK;
+
+Status weir_engine_prepare_table(Engine *engine, const TableName *name, const char *const *columns,
+                                 size_t count, Error *err) WEIR_MUST_CHECK;
+
+/* What reading does first: catch up, unless auto-sync is off. Lock held. */
 Status weir_engine_freshen(Engine *engine, Error *err) WEIR_MUST_CHECK;
 
 /* ---- readers (reader.c) ---------------------------------------------------------------------- */

@@ -1,27 +1,40 @@
 /* feed.c: recording what each generation changed in a view. */
 #include "view/feed.h"
 
-enum { FEED_ENTRY_LIMIT_BYTES = 1 << 30 };
+/* Forgets the rows. */
+static void entry_clear(FeedEntry *entry)
+{
+    weir_mem_free(entry->mem, entry->bytes);
+    weir_mem_free(entry->mem, entry->offsets);
+    entry->bytes = NULL;
+    entry->offsets = NULL;
+    entry->byte_count = 0;
+    entry->byte_capacity = 0;
+    entry->row_count = 0;
+}
 
 static void entry_free(FeedEntry *entry)
 {
-    weir_buf_deinit(&entry->bytes);
-    weir_mem_free(entry->mem, entry->offsets);
+    entry_clear(entry);
     weir_mem_free(entry->mem, entry);
+}
+
+FeedEntry *weir_feed_entry_ref(FeedEntry *entry)
+{
+    atomic_fetch_add(&entry->ref_count, 1);
+    return entry;
 }
 
 void weir_feed_entry_unref(FeedEntry *entry)
 {
-    WEIR_ASSERT(entry->ref_count > 0);
-    entry->ref_count--;
-    if (entry->ref_count == 0) {
+    if (atomic_fetch_sub(&entry->ref_count, 1) == 1) {
         entry_free(entry);
     }
 }
 
 static size_t entry_bytes(const FeedEntry *entry)
 {
-    return sizeof *entry + entry->bytes.capacity + entry->row_count * sizeof *entry->offsets;
+    return sizeof *entry + entry->byte_capacity + entry->row_count * sizeof *entry->offsets;
 }
 
 Status weir_feed_init(Feed *feed, Mem *mem, const Schema *schema, size_t limit_bytes,
@@ -65,44 +78,55 @@ Status weir_feed_begin(Feed *feed, uint64_t generation, Error *err)
     }
     entry->mem = feed->mem;
     entry->generation = generation;
-    entry->ref_count = 1;
-    weir_buf_init(&entry->bytes, feed->mem, FEED_ENTRY_LIMIT_BYTES);
+    atomic_init(&entry->ref_count, 1);
     feed->open = entry;
     return WEIR_OK;
 }
 
-/* Appends room for the batch's rows; rows[i] is where row i goes, inside the entry's bytes. */
-static Status entry_extend(FeedEntry *entry, const uint32_t *sizes, size_t count, size_t *first,
-                           Error *err)
+/* The entry's bytes with rows of these sizes; SIZE_MAX if that is more than the limit. */
+static size_t entry_bytes_with(const FeedEntry *entry, const uint32_t *sizes, size_t count,
+                               size_t limit)
 {
-    size_t *offsets = weir_mem_realloc(entry->mem, entry->offsets,
-                                       (entry->row_count + count) * sizeof *offsets, err);
+    size_t bytes = entry->byte_count;
+    for (size_t i = 0; i < count && bytes <= limit; i++) {
+        bytes += sizes[i];
+    }
+    return bytes > limit ? SIZE_MAX : bytes;
+}
+
+static Status entry_reserve(FeedEntry *entry, size_t byte_count, size_t row_count, Error *err)
+{
+    size_t *offsets =
+        weir_mem_realloc(entry->mem, entry->offsets, row_count * sizeof *offsets, err);
     if (offsets == NULL) {
         return err->code;
     }
     entry->offsets = offsets;
-    *first = entry->row_count;
-    static const char zeros[ROW_HEADER_BYTES] = {0};
-    for (size_t i = 0; i < count; i++) {
-        offsets[entry->row_count + i] = entry->bytes.size;
-        for (size_t written = 0; written < sizes[i]; written += sizeof zeros) {
-            weir_buf_append(&entry->bytes, zeros, WEIR_MIN(sizeof zeros, sizes[i] - written));
+    if (byte_count > entry->byte_capacity) {
+        const size_t capacity = WEIR_MAX(byte_count, 2 * entry->byte_capacity);
+        char *bytes = weir_mem_realloc(entry->mem, entry->bytes, capacity, err);
+        if (bytes == NULL) {
+            return err->code;
         }
+        entry->bytes = bytes;
+        entry->byte_capacity = capacity;
     }
-    WEIR_TRY(weir_buf_status(&entry->bytes, err));
-    entry->row_count += count;
     return WEIR_OK;
 }
 
-/* A change larger than the whole feed may be is not kept: readers start again from a snapshot. */
-static void entry_overflow(FeedEntry *entry)
+/* Appends zeroed room for rows of these sizes, which come to byte_count in all. */
+static Status entry_extend(FeedEntry *entry, const uint32_t *sizes, size_t count, size_t byte_count,
+                           Row **rows, Error *err)
 {
-    weir_buf_deinit(&entry->bytes);
-    weir_buf_init(&entry->bytes, entry->mem, FEED_ENTRY_LIMIT_BYTES);
-    weir_mem_free(entry->mem, entry->offsets);
-    entry->offsets = NULL;
-    entry->row_count = 0;
-    entry->is_overflow = true;
+    WEIR_TRY(entry_reserve(entry, byte_count, entry->row_count + count, err));
+    memset(entry->bytes + entry->byte_count, 0, byte_count - entry->byte_count);
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = (Row *)(void *)(entry->bytes + entry->byte_count);
+        entry->offsets[entry->row_count++] = entry->byte_count;
+        entry->byte_count += sizes[i];
+    }
+    WEIR_ASSERT(entry->byte_count == byte_count);
+    return WEIR_OK;
 }
 
 Status weir_feed_add(Feed *feed, const Batch *batch, Error *err)
@@ -112,8 +136,7 @@ Status weir_feed_add(Feed *feed, const Batch *batch, Error *err)
     if (batch->count == 0) {
         return WEIR_OK;
     }
-    if (entry->is_overflow || entry->bytes.size > feed->limit_bytes) {
-        entry_overflow(entry);
+    if (entry->is_overflow) {
         return WEIR_OK;
     }
     const Vector *columns[ROW_MAX_COLUMNS];
@@ -123,11 +146,13 @@ Status weir_feed_add(Feed *feed, const Batch *batch, Error *err)
     uint32_t sizes[BATCH_CAPACITY];
     Row *rows[BATCH_CAPACITY];
     weir_row_sizes(&feed->layout, columns, batch->count, sizes);
-    size_t first = 0;
-    WEIR_TRY(entry_extend(entry, sizes, batch->count, &first, err));
-    for (size_t i = 0; i < batch->count; i++) {
-        rows[i] = (Row *)(void *)(entry->bytes.data + entry->offsets[first + i]);
+    const size_t bytes = entry_bytes_with(entry, sizes, batch->count, feed->limit_bytes);
+    if (bytes == SIZE_MAX) { /* a change larger than the feed: readers start again from the view */
+        entry_clear(entry);
+        entry->is_overflow = true;
+        return WEIR_OK;
     }
+    WEIR_TRY(entry_extend(entry, sizes, batch->count, bytes, rows, err));
     weir_row_pack(&feed->layout, columns, NULL, batch->count, NULL, sizes, rows);
     for (size_t i = 0; i < batch->count; i++) {
         weir_row_set_weight(rows[i], weir_batch_weight(batch, i));
@@ -143,7 +168,7 @@ static void feed_forget(Feed *feed, size_t gone, uint64_t floor)
         weir_feed_entry_unref(feed->entries[i]);
     }
     if (gone > 0) {
-        memmove(feed->entries, feed->entries + gone, (feed->count - gone) * sizeof *feed->entries);
+        memmove(feed->entries, feed->entries + gone, (feed->count - gone) * sizeof(FeedEntry *));
     }
     feed->count -= gone;
     feed->floor = floor;
@@ -180,7 +205,7 @@ Status weir_feed_commit(Feed *feed, Error *err)
     if (feed->count == feed->capacity) {
         const size_t capacity = feed->capacity == 0 ? 16 : feed->capacity * 2;
         FeedEntry **entries =
-            weir_mem_realloc(feed->mem, feed->entries, capacity * sizeof *entries, err);
+            weir_mem_realloc(feed->mem, feed->entries, capacity * sizeof(FeedEntry *), err);
         if (entries == NULL) {
             return err->code;
         }

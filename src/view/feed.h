@@ -5,6 +5,8 @@
 #ifndef WEIR_VIEW_FEED_H
 #define WEIR_VIEW_FEED_H
 
+#include <stdatomic.h>
+
 #include "types/row.h"
 
 /* One generation's changes: packed rows (all columns as payload), weight in the row header. */
@@ -12,10 +14,12 @@ typedef struct FeedEntry {
     uint64_t generation;
     size_t row_count;
     size_t *offsets; /* owned: of each row in bytes */
-    Buf bytes;       /* owned */
+    char *bytes;     /* owned */
+    size_t byte_count;
+    size_t byte_capacity;
     Mem *mem;
     bool is_overflow; /* larger than the feed's limit: nothing is kept */
-    size_t ref_count; /* changed only under the catalog lock */
+    atomic_size_t ref_count;
 } FeedEntry;
 
 typedef struct Feed {
@@ -42,6 +46,7 @@ Status weir_feed_add(Feed *feed, const Batch *batch, Error *err) WEIR_MUST_CHECK
 Status weir_feed_commit(Feed *feed, Error *err) WEIR_MUST_CHECK;
 void weir_feed_abort(Feed *feed);
 
+FeedEntry *weir_feed_entry_ref(FeedEntry *entry); /* any thread */
 void weir_feed_entry_unref(FeedEntry *entry);
 
 /* Index of the first entry after generation `since`. */

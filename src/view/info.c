@@ -1,15 +1,16 @@
 /* info.c: what is there: shapes, lists of views, tables and dependencies, explain. */
 #include "view/engine_priv.h"
 
-bool weir_engine_has_view(Engine *engine, const char *name)
+NameMatch weir_engine_look_up(Engine *engine, const char *name)
 {
+    View *view = NULL;
     Arena scratch;
     weir_arena_init(&scratch, engine->mem, 0);
     weir_lock_acquire(&engine->catalog_lock);
-    const bool found = weir_engine_find_view(engine, name, &scratch) != NULL;
+    const NameMatch match = weir_engine_match_view(engine, name, &scratch, &view);
     weir_lock_release(&engine->catalog_lock);
     weir_arena_deinit(&scratch);
-    return found;
+    return match;
 }
 
 /* ---- shape ---------------------------------------------------------------------------------- */
@@ -24,7 +25,7 @@ static Status shape_fill(const View *view, ViewShape *out, Error *err)
 {
     Arena *const arena = &out->arena;
     const size_t count = view->schema.count;
-    const LogicalType **types = weir_arena_calloc(arena, count, sizeof *types, err);
+    const LogicalType **types = weir_arena_calloc(arena, count, sizeof(const LogicalType *), err);
     const char **names = types == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *names, err);
     bool *rounded = names == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *rounded, err);
     if (rounded == NULL) {
@@ -40,7 +41,6 @@ static Status shape_fill(const View *view, ViewShape *out, Error *err)
     }
     out->schema = (Schema){.count = count, .types = types, .names = names};
     out->is_rounded = rounded;
-    out->is_broken = view->is_broken;
     WEIR_TRY(weir_name_copy(arena, &view->name, &out->name, err));
     WEIR_TRY(copy_text(arena, view->sql, &out->sql, err));
     WEIR_TRY(copy_text(arena, view->settings.search_path, &out->settings.search_path, err));
@@ -71,18 +71,6 @@ void weir_view_shape_deinit(ViewShape *shape)
     *shape = (ViewShape){0};
 }
 
-Status weir_engine_row_count(Engine *engine, const char *name, uint64_t *out, Error *err)
-{
-    View *view = NULL;
-    weir_lock_acquire(&engine->lock);
-    const Status status = weir_engine_get_view(engine, name, &view, err);
-    if (status == WEIR_OK) {
-        *out = weir_sink_row_count(view->sink);
-    }
-    weir_lock_release(&engine->lock);
-    return status;
-}
-
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 static Status view_info(const View *view, Arena *arena, ViewInfo *out, Error *err)
@@ -110,17 +98,24 @@ static Status view_info(const View *view, Arena *arena, ViewInfo *out, Error *er
     return WEIR_OK;
 }
 
-Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)
+static Status views_locked(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)
 {
-    Status status = WEIR_OK;
-    weir_lock_acquire(&engine->lock);
     ViewInfo *infos = weir_arena_calloc(arena, engine->view_count, sizeof *infos, err);
-    status = infos == NULL ? err->code : WEIR_OK;
-    for (size_t i = 0; status == WEIR_OK && i < engine->view_count; i++) {
-        status = view_info(engine->views[i], arena, &infos[i], err);
+    if (infos == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < engine->view_count; i++) {
+        WEIR_TRY(view_info(engine->views[i], arena, &infos[i], err));
     }
     *out = infos;
     *count = engine->view_count;
+    return WEIR_OK;
+}
+
+Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)
+{
+    weir_lock_acquire(&engine->lock);
+    const Status status = views_locked(engine, arena, out, count, err);
     weir_lock_release(&engine->lock);
     return status;
 }
@@ -135,11 +130,11 @@ static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena
     *out = (TableInfo){
         .method = table->is_manual ? "manual" : "fingerprint",
         .last_sync = table->sync_count == 0 ? "never" : METHODS[table->report.method],
-        .row_count = engine->host.table_row_count(table->host_table),
+        .row_count = weir_table_row_count(engine, table),
         .sync_count = table->sync_count,
         .diff_count = table->diff_count,
         .generation = table->generation,
-        .state_bytes = engine->host.table_bytes(table->host_table),
+        .state_bytes = table->host_table == NULL ? 0 : engine->host.table_bytes(table->host_table),
         .last_sync_ms = table->last_sync_ms,
     };
     weir_buf_init(&columns, engine->mem, 1 << 20);
@@ -160,17 +155,25 @@ done:
     return status;
 }
 
-Status weir_engine_tables(Engine *engine, Arena *arena, TableInfo **out, size_t *count, Error *err)
+static Status tables_locked(Engine *engine, Arena *arena, TableInfo **out, size_t *count,
+                            Error *err)
 {
-    Status status = WEIR_OK;
-    weir_lock_acquire(&engine->lock);
     TableInfo *infos = weir_arena_calloc(arena, engine->table_count, sizeof *infos, err);
-    status = infos == NULL ? err->code : WEIR_OK;
-    for (size_t i = 0; status == WEIR_OK && i < engine->table_count; i++) {
-        status = table_info(engine, engine->tables[i], arena, &infos[i], err);
+    if (infos == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < engine->table_count; i++) {
+        WEIR_TRY(table_info(engine, engine->tables[i], arena, &infos[i], err));
     }
     *out = infos;
     *count = engine->table_count;
+    return WEIR_OK;
+}
+
+Status weir_engine_tables(Engine *engine, Arena *arena, TableInfo **out, size_t *count, Error *err)
+{
+    weir_lock_acquire(&engine->lock);
+    const Status status = tables_locked(engine, arena, out, count, err);
     weir_lock_release(&engine->lock);
     return status;
 }
@@ -184,52 +187,74 @@ typedef struct DependencyList {
 } DependencyList;
 
 /* The shallowest depth counts if a name is reached in several ways. */
-static void dependency_add(DependencyList *list, const TableName *name, const char *kind,
-                           size_t depth)
+static Status dependency_add(DependencyList *list, const TableName *name, const char *kind,
+                             size_t depth, Arena *arena, Error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (weir_name_equal(&list->items[i].name, name)) {
             list->items[i].depth = WEIR_MIN(list->items[i].depth, depth);
-            return;
+            return WEIR_OK;
         }
     }
     WEIR_ASSERT(list->count < list->capacity);
-    list->items[list->count++] = (DependencyInfo){.name = *name, .kind = kind, .depth = depth};
+    DependencyInfo *const info = &list->items[list->count++];
+    *info = (DependencyInfo){.kind = kind, .depth = depth};
+    return weir_name_copy(arena, name, &info->name, err);
 }
 
-static void dependencies_collect(const View *view, size_t depth, DependencyList *list)
+/* The depth at which the list has a view; 0 = it does not. */
+static size_t dependency_depth(const DependencyList *list, const View *view)
 {
-    for (size_t i = 0; i < view->input_count; i++) {
-        const ViewInput *const input = &view->inputs[i];
-        if (input->table != NULL) {
-            dependency_add(list, &input->table->name, "table", depth);
-        } else {
-            dependency_add(list, &input->view->name, "view", depth);
-            dependencies_collect(input->view, depth + 1, list);
+    for (size_t i = 0; i < list->count; i++) {
+        if (weir_name_equal(&list->items[i].name, &view->name)) {
+            return list->items[i].depth;
         }
     }
+    return 0;
+}
+
+/* From the view downwards: when a view's turn comes, all that read it had theirs. */
+static Status dependencies_collect(Engine *engine, const View *top, DependencyList *list,
+                                   Arena *arena, Error *err)
+{
+    for (size_t i = engine->view_count; i-- > 0;) {
+        const View *const view = engine->views[i];
+        const size_t depth = view == top ? 1 : dependency_depth(list, view) + 1;
+        if (view != top && depth == 1) {
+            continue;
+        }
+        for (size_t k = 0; k < view->input_count; k++) {
+            const ViewInput *const input = &view->inputs[k];
+            const bool is_table = input->table != NULL;
+            WEIR_TRY(dependency_add(list, is_table ? &input->table->name : &input->view->name,
+                                    is_table ? "table" : "view", depth, arena, err));
+        }
+    }
+    return WEIR_OK;
+}
+
+static Status dependencies_locked(Engine *engine, const char *name, Arena *arena,
+                                  DependencyList *list, Error *err)
+{
+    View *view = NULL;
+    WEIR_TRY(weir_engine_get_view(engine, name, &view, err));
+    list->capacity = engine->view_count + engine->table_count;
+    list->items = weir_arena_calloc(arena, list->capacity, sizeof *list->items, err);
+    if (list->items == NULL) {
+        return err->code;
+    }
+    return dependencies_collect(engine, view, list, arena, err);
 }
 
 Status weir_engine_dependencies(Engine *engine, const char *name, Arena *arena,
                                 DependencyInfo **out, size_t *count, Error *err)
 {
-    Status status = WEIR_OK;
-    View *view = NULL;
+    DependencyList list = {0};
     weir_lock_acquire(&engine->lock);
-    WEIR_CHECK(weir_engine_get_view(engine, name, &view, err));
-    DependencyList list = {.capacity = engine->view_count + engine->table_count};
-    list.items = weir_arena_calloc(arena, list.capacity, sizeof *list.items, err);
-    status = list.items == NULL ? err->code : WEIR_OK;
-    WEIR_CHECK(status);
-    dependencies_collect(view, 1, &list);
-    for (size_t i = 0; i < list.count; i++) {
-        const TableName found = list.items[i].name;
-        WEIR_CHECK(weir_name_copy(arena, &found, &list.items[i].name, err));
-    }
+    const Status status = dependencies_locked(engine, name, arena, &list, err);
+    weir_lock_release(&engine->lock);
     *out = list.items;
     *count = list.count;
-done:
-    weir_lock_release(&engine->lock);
     return status;
 }
 

@@ -2,7 +2,6 @@
 #include "view/names.h"
 
 #include <stdio.h>
-#include <strings.h>
 
 /* Reads one part at *cursor into out (room for the rest of the text); false if it is malformed. */
 static bool part_read(const char **cursor, char *out)
@@ -60,9 +59,19 @@ Status weir_name_split(Arena *arena, const char *text, const char *parts[NAME_MA
     return err->code;
 }
 
+/* Of the host program's locale nothing depends. */
+static unsigned char to_lower(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
 bool weir_name_part_equal(const char *a, const char *b)
 {
-    return strcasecmp(a, b) == 0;
+    while (*a != '\0' && to_lower(*a) == to_lower(*b)) {
+        a++;
+        b++;
+    }
+    return to_lower(*a) == to_lower(*b);
 }
 
 bool weir_name_equal(const TableName *a, const TableName *b)

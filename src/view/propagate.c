@@ -6,11 +6,14 @@
  *
  * A view whose step fails is broken: its circuit is given up, its last good contents are kept, and
  * it is rebuilt by the first pass in which something it reads changed. The difference between the
- * two contents is then its change, so views above it and change feeds go on without a gap. */
+ * two contents is then its change, so views above it and change feeds go on without a gap.
+ *
+ * A table whose sync fails makes its views unreadable until a sync succeeds. If it fails when its
+ * baseline has moved already, the delta is lost: then its views are broken as well, and rebuilt when
+ * the table has been read anew. */
 #include "view/engine_priv.h"
 
-/* A view cannot follow a table that is no longer the one it was planned for. */
-static void break_views_of(Engine *engine, const TrackedTable *table)
+void weir_engine_break_views_of(Engine *engine, const TrackedTable *table)
 {
     for (size_t i = 0; i < engine->view_count; i++) {
         View *const view = engine->views[i];
@@ -23,22 +26,25 @@ static void break_views_of(Engine *engine, const TrackedTable *table)
 }
 
 /* Whatever one table's failure is, the changes found in the others must reach the views: their
- * baselines have moved on. The first failure is returned. */
+ * baselines have moved on. A table that was altered or dropped is no failure of the sync. */
 static Status tables_sync(Engine *engine, TrackedTable *only, uint64_t *changed_rows, Error *err)
 {
     Status status = WEIR_OK;
     for (size_t i = 0; i < engine->table_count; i++) {
         TrackedTable *const table = engine->tables[i];
-        if (only == NULL ? table->is_manual : table != only) {
+        const bool is_told = table->is_manual && table->host_table != NULL;
+        if (only == NULL ? is_told : table != only) {
             continue;
         }
         Error table_err = {0};
         uint64_t changed = 0;
         const Status table_status = weir_table_sync(engine, table, &changed, &table_err);
         *changed_rows += changed;
-        if (table_status == WEIR_ERR_SOURCE_CHANGED) {
-            break_views_of(engine, table);
-        } else if (table_status != WEIR_OK && status == WEIR_OK) {
+        if (table_status == WEIR_ERR_SOURCE_CHANGED || table->host_table == NULL) {
+            weir_engine_break_views_of(engine, table);
+        }
+        if (table_status != WEIR_OK && table_status != WEIR_ERR_SOURCE_CHANGED &&
+            status == WEIR_OK) {
             *err = table_err;
             status = table_status;
         }
@@ -46,23 +52,27 @@ static Status tables_sync(Engine *engine, TrackedTable *only, uint64_t *changed_
     return status;
 }
 
-/* True if nothing but the view's own failure keeps it from being rebuilt. */
-static bool view_can_rebuild(const View *view)
+/* A broken view is due when something it reads has changed, and can be rebuilt when all tables it
+ * reads are there. */
+static bool view_can_rebuild(View *view)
 {
+    bool is_complete = true;
+    view->is_due = view->is_due || weir_view_has_changed_input(view);
     for (size_t i = 0; i < view->input_count; i++) {
-        const ViewInput *const input = &view->inputs[i];
-        if (input->table != NULL && input->table->error.code == WEIR_ERR_SOURCE_CHANGED) {
-            return false;
+        const TrackedTable *const table = view->inputs[i].table;
+        if (table != NULL) {
+            view->is_due = view->is_due || table->is_fresh;
+            is_complete = is_complete && table->error.code == WEIR_OK;
         }
     }
-    return view->reason.code == WEIR_ERR_SOURCE_CHANGED || weir_view_has_changed_input(view);
+    return is_complete && view->is_due;
 }
 
 static void view_advance(Engine *engine, View *view)
 {
     Error err = {0};
     Status status = WEIR_OK;
-    if (view->must_rebuild) {
+    if (view->is_broken) {
         if (!view_can_rebuild(view)) {
             return;
         }
@@ -77,7 +87,8 @@ static void view_advance(Engine *engine, View *view)
 
 void weir_engine_advance_views(Engine *engine)
 {
-    bool is_new_generation = false;
+    bool is_new_generation = engine->has_new_view;
+    engine->has_new_view = false;
     for (size_t i = 0; i < engine->table_count; i++) {
         if (engine->tables[i]->has_changed) {
             engine->tables[i]->generation = engine->generation + 1;
@@ -90,6 +101,7 @@ void weir_engine_advance_views(Engine *engine)
         is_new_generation = is_new_generation || engine->views[i]->has_changed;
     }
     engine->generation += is_new_generation;
+    weir_engine_find_culprits(engine);
     for (size_t i = 0; i < engine->view_count; i++) {
         weir_view_end_step(engine->views[i]);
     }
@@ -103,5 +115,16 @@ Status weir_engine_propagate(Engine *engine, TrackedTable *only, uint64_t *chang
 {
     const Status status = tables_sync(engine, only, changed_rows, err);
     weir_engine_advance_views(engine);
+    return status;
+}
+
+Status weir_engine_catch_up(Engine *engine, Error *err)
+{
+    uint64_t changed = 0;
+    const Status status = weir_engine_propagate(engine, NULL, &changed, err);
+    if (status != WEIR_OK && status != WEIR_ERR_INTERRUPTED) {
+        weir_error_clear(err);
+        return WEIR_OK;
+    }
     return status;
 }

@@ -1,30 +1,32 @@
 /* reader.c: reading a view's contents and change feed, from several threads, as of one generation.
  *
- * Order of locks: engine lock, then a reader's mutex, then the view's content lock (shared). */
+ * Order of locks: engine lock, then a reader's mutex, then the view's content lock (shared) or the
+ * catalog lock, which protects the lists of readers. */
 #include "view/reader.h"
 
-static Status reader_new(Engine *engine, const View *view, const RowLayout *layout,
-                         size_t extra_columns, ViewReader **out, Error *err)
+static void reader_destroy(ViewReader *reader)
 {
-    ViewReader *reader = weir_mem_zalloc(engine->mem, sizeof *reader, err);
-    if (reader == NULL) {
-        return err->code;
+    for (size_t i = 0; i < reader->entry_count; i++) {
+        weir_feed_entry_unref(reader->entries[i]);
     }
-    reader->engine = engine;
-    reader->mem = engine->mem;
-    weir_arena_init(&reader->arena, engine->mem, 0);
-    weir_arena_init(&reader->copy_arena, engine->mem, READER_COPY_BLOCK_BYTES);
-    pthread_mutex_init(&reader->mutex, NULL);
-    *out = reader;
+    weir_mem_free(reader->mem, reader->copies);
+    weir_arena_deinit(&reader->copy_arena);
+    weir_arena_deinit(&reader->arena);
+    pthread_mutex_destroy(&reader->mutex);
+    weir_mem_free(reader->mem, reader);
+}
 
+/* Copies what the reader shows of the view: names and types, and the layout of its rows. */
+static Status reader_copy_shape(ViewReader *reader, const View *view, const RowLayout *layout,
+                                size_t extra_columns, Error *err)
+{
     const size_t count = view->schema.count;
     const size_t shown = count + extra_columns;
     Arena *const arena = &reader->arena;
-    const LogicalType **types = weir_arena_calloc(arena, shown, sizeof *types, err);
+    const LogicalType **types = weir_arena_calloc(arena, shown, sizeof(const LogicalType *), err);
     const char **names = types == NULL ? NULL : weir_arena_calloc(arena, shown, sizeof *names, err);
-    reader->columns = names == NULL ? NULL : weir_arena_calloc(arena, count, sizeof(size_t), err);
     RowColumn *row_columns =
-        reader->columns == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *row_columns, err);
+        names == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *row_columns, err);
     reader->window =
         row_columns == NULL ? NULL : weir_arena_calloc(arena, BATCH_CAPACITY, sizeof(Row *), err);
     if (reader->window == NULL) {
@@ -36,20 +38,50 @@ static Status reader_new(Engine *engine, const View *view, const RowLayout *layo
         if (names[i] == NULL) {
             return err->code;
         }
-        reader->columns[i] = i;
         row_columns[i] = layout->columns[i];
     }
-    reader->layout = *layout;
-    reader->layout.columns = row_columns;
-    reader->column_count = count;
-    reader->schema = (Schema){.count = shown, .types = types, .names = names};
     if (extra_columns > 0) {
         WEIR_ASSERT(extra_columns == 2);
         types[count] = types[count + 1] = weir_type_simple(TYPE_BIGINT);
         names[count] = "weight";
         names[count + 1] = "generation";
     }
+    reader->layout = *layout;
+    reader->layout.columns = row_columns;
+    reader->column_count = count;
+    reader->schema = (Schema){.count = shown, .types = types, .names = names};
     return WEIR_OK;
+}
+
+/* NULL with err filled on failure. */
+static ViewReader *reader_new(Engine *engine, const View *view, const RowLayout *layout,
+                              size_t extra_columns, Error *err)
+{
+    ViewReader *reader = weir_mem_zalloc(engine->mem, sizeof *reader, err);
+    if (reader == NULL) {
+        return NULL;
+    }
+    reader->engine = engine;
+    reader->mem = engine->mem;
+    weir_arena_init(&reader->arena, engine->mem, 0);
+    weir_arena_init(&reader->copy_arena, engine->mem, READER_COPY_BLOCK_BYTES);
+    pthread_mutex_init(&reader->mutex, NULL);
+    if (reader_copy_shape(reader, view, layout, extra_columns, err) != WEIR_OK) {
+        reader_destroy(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+/* Takes the reader out of its view's list. Under the catalog lock. */
+static void reader_unlink(ViewReader *reader)
+{
+    ViewReader **place = &reader->view->readers;
+    while (*place != reader) {
+        place = &(*place)->next;
+    }
+    *place = reader->next;
+    reader->is_attached = false;
 }
 
 void weir_view_reader_free(ViewReader *reader)
@@ -59,22 +91,15 @@ void weir_view_reader_free(ViewReader *reader)
     }
     Engine *const engine = reader->engine;
     weir_lock_acquire(&engine->catalog_lock);
-    if (reader->view != NULL) {
-        ViewReader **place = &reader->view->readers;
-        while (*place != reader) {
-            place = &(*place)->next;
-        }
-        *place = reader->next;
-    }
-    for (size_t i = 0; i < reader->entry_count; i++) {
-        weir_feed_entry_unref(reader->entries[i]);
+    const bool is_copying = reader->is_copying; /* then whoever copies frees it */
+    reader->is_abandoned = is_copying;
+    if (reader->is_attached && !is_copying) {
+        reader_unlink(reader);
     }
     weir_lock_release(&engine->catalog_lock);
-    weir_mem_free(reader->mem, reader->copies);
-    weir_arena_deinit(&reader->copy_arena);
-    weir_arena_deinit(&reader->arena);
-    pthread_mutex_destroy(&reader->mutex);
-    weir_mem_free(reader->mem, reader);
+    if (!is_copying) {
+        reader_destroy(reader);
+    }
 }
 
 const Schema *weir_view_reader_schema(const ViewReader *reader)
@@ -109,13 +134,18 @@ static Status read_locked(Engine *engine, const char *name, ViewReader **out, Er
     WEIR_TRY(weir_engine_get_view(engine, name, &view, err));
     WEIR_TRY(refuse_broken(view, err));
     const RowTable *const table = weir_sink_table(view->sink);
-    WEIR_TRY(reader_new(engine, view, &table->layout, 0, out, err));
-    (*out)->row_count = weir_sink_row_count(view->sink);
+    ViewReader *const reader = reader_new(engine, view, &table->layout, 0, err);
+    if (reader == NULL) {
+        return err->code;
+    }
+    reader->row_count = weir_sink_row_count(view->sink);
+    reader->view = view;
     weir_lock_acquire(&engine->catalog_lock);
-    (*out)->view = view;
-    (*out)->next = view->readers;
-    view->readers = *out;
+    reader->next = view->readers;
+    reader->is_attached = true;
+    view->readers = reader;
     weir_lock_release(&engine->catalog_lock);
+    *out = reader;
     return WEIR_OK;
 }
 
@@ -134,8 +164,11 @@ static Status read_changes_locked(Engine *engine, const char *name, int64_t sinc
                         (unsigned long long)engine->generation);
         return err->code;
     }
-    WEIR_TRY(reader_new(engine, view, &view->feed.layout, 2, out, err));
-    ViewReader *const reader = *out;
+    ViewReader *const reader = reader_new(engine, view, &view->feed.layout, 2, err);
+    if (reader == NULL) {
+        return err->code;
+    }
+    *out = reader;
     const size_t first = weir_feed_find(&view->feed, start);
     const size_t count = view->feed.count - first;
     reader->is_feed = true;
@@ -143,14 +176,11 @@ static Status read_changes_locked(Engine *engine, const char *name, int64_t sinc
     if (reader->entries == NULL) {
         return err->code;
     }
-    weir_lock_acquire(&engine->catalog_lock);
     for (size_t i = 0; i < count; i++) {
-        reader->entries[i] = view->feed.entries[first + i];
-        reader->entries[i]->ref_count++;
+        reader->entries[i] = weir_feed_entry_ref(view->feed.entries[first + i]);
         reader->row_count += reader->entries[i]->row_count;
     }
     reader->entry_count = count;
-    weir_lock_release(&engine->catalog_lock);
     return WEIR_OK;
 }
 
@@ -192,7 +222,7 @@ Status weir_engine_read_changes(Engine *engine, const char *name, int64_t since,
 static void window_fill(ViewReader *reader)
 {
     reader->window_place = 0;
-    if (reader->view != NULL) {
+    if (!reader->is_copied) {
         const RowTable *const table = weir_sink_table(reader->view->sink);
         reader->window_count =
             weir_row_table_scan(table, &reader->cursor, reader->window, BATCH_CAPACITY);
@@ -241,7 +271,7 @@ static size_t changes_take(ViewReader *reader, Row **rows, int64_t *generations)
             reader->entry_row = 0;
             continue;
         }
-        rows[count] = (Row *)(void *)(entry->bytes.data + entry->offsets[reader->entry_row]);
+        rows[count] = (Row *)(void *)(entry->bytes + entry->offsets[reader->entry_row]);
         generations[count] = (int64_t)entry->generation;
         reader->entry_row++;
         count++;
@@ -263,8 +293,11 @@ static Status changes_next(ViewReader *reader, Arena *arena, Batch *out, Error *
     const size_t count = changes_take(reader, rows, generations);
     pthread_mutex_unlock(&reader->mutex);
     Batch batch;
-    WEIR_TRY(weir_bag_unpack(&reader->layout, rows, count, reader->columns, reader->column_count,
-                             arena, &batch, err));
+    const RowPick pick = {.layout = &reader->layout,
+                          .rows = rows,
+                          .count = count,
+                          .column_count = reader->column_count};
+    WEIR_TRY(weir_bag_unpack(&pick, arena, &batch, err));
     Vector *columns = weir_arena_calloc(arena, reader->schema.count, sizeof *columns, err);
     if (columns == NULL) {
         return err->code;
@@ -284,8 +317,11 @@ static Status changes_next(ViewReader *reader, Arena *arena, Batch *out, Error *
 static Status rows_unpack(const ViewReader *reader, Row *const *rows, size_t count, bool is_own,
                           Arena *arena, Batch *out, Error *err)
 {
-    WEIR_TRY(weir_bag_unpack(&reader->layout, rows, count, reader->columns, reader->column_count,
-                             arena, out, err));
+    const RowPick pick = {.layout = &reader->layout,
+                          .rows = rows,
+                          .count = count,
+                          .column_count = reader->column_count};
+    WEIR_TRY(weir_bag_unpack(&pick, arena, out, err));
     for (size_t i = 0; is_own && i < out->column_count; i++) {
         if (out->columns[i].phys == PHYS_STRING) {
             WEIR_TRY(weir_vector_own_strings(&out->columns[i], count, arena, err));
@@ -301,7 +337,7 @@ Status weir_view_reader_next(ViewReader *reader, Arena *arena, Batch *out, Error
     }
     Row *rows[BATCH_CAPACITY];
     pthread_mutex_lock(&reader->mutex);
-    View *const view = reader->view;
+    View *const view = reader->is_copied ? NULL : reader->view;
     const size_t count = rows_take(reader, rows);
     if (view != NULL) {
         pthread_rwlock_rdlock(&view->content_lock);
@@ -341,7 +377,7 @@ static Status copies_add(ViewReader *reader, Row *const *rows, size_t count, siz
 }
 
 /* Under the reader's mutex: copies the window's rest, then what the cursor has not reached. */
-static Status reader_detach(ViewReader *reader, Error *err)
+static Status reader_copy_rest(ViewReader *reader, Error *err)
 {
     const RowTable *const table = weir_sink_table(reader->view->sink);
     size_t capacity = 0;
@@ -349,6 +385,7 @@ static Status reader_detach(ViewReader *reader, Error *err)
     Row *rows[BATCH_CAPACITY];
     reader->copy_count = 0;
     reader->copy_place = 0;
+    weir_arena_reset(&reader->copy_arena);
     WEIR_TRY(copies_add(reader, reader->window + reader->window_place,
                         reader->window_count - reader->window_place, &capacity, err));
     for (;;) {
@@ -360,29 +397,52 @@ static Status reader_detach(ViewReader *reader, Error *err)
     }
     reader->window_count = 0;
     reader->window_place = 0;
-    reader->view = NULL;
+    reader->is_copied = true;
     return WEIR_OK;
+}
+
+/* The view's next reader, kept from being freed; NULL if there is none left. */
+static ViewReader *hold_reader(View *view)
+{
+    weir_lock_acquire(&view->engine->catalog_lock);
+    ViewReader *const reader = view->readers;
+    if (reader != NULL) {
+        reader->is_copying = true;
+    }
+    weir_lock_release(&view->engine->catalog_lock);
+    return reader;
+}
+
+/* Lets the reader go its own way if it has its copy. */
+static void let_reader_go(Engine *engine, ViewReader *reader)
+{
+    weir_lock_acquire(&engine->catalog_lock);
+    const bool is_abandoned = reader->is_abandoned;
+    reader->is_copying = false;
+    if (is_abandoned || reader->is_copied) {
+        reader_unlink(reader);
+    }
+    weir_lock_release(&engine->catalog_lock);
+    if (is_abandoned) {
+        reader_destroy(reader);
+    }
 }
 
 Status weir_view_detach_readers(View *view, Error *err)
 {
-    Status status = WEIR_OK;
-    Engine *const engine = view->engine;
-    weir_lock_acquire(&engine->catalog_lock);
-    while (status == WEIR_OK && view->readers != NULL) {
-        ViewReader *const reader = view->readers;
-        pthread_mutex_lock(&reader->mutex);
-        status = reader_detach(reader, err);
-        pthread_mutex_unlock(&reader->mutex);
-        if (status == WEIR_OK) {
-            view->readers = reader->next;
+    for (;;) {
+        ViewReader *const reader = hold_reader(view);
+        if (reader == NULL) {
+            break;
         }
+        pthread_mutex_lock(&reader->mutex);
+        const Status status = reader_copy_rest(reader, err);
+        pthread_mutex_unlock(&reader->mutex);
+        let_reader_go(view->engine, reader);
+        WEIR_TRY(status);
     }
-    weir_lock_release(&engine->catalog_lock);
-    if (status == WEIR_OK) {
-        /* Whoever is still unpacking rows of the sink finishes first. */
-        pthread_rwlock_wrlock(&view->content_lock);
-        pthread_rwlock_unlock(&view->content_lock);
-    }
-    return status;
+    /* Whoever is still unpacking rows of the sink finishes first. */
+    pthread_rwlock_wrlock(&view->content_lock);
+    pthread_rwlock_unlock(&view->content_lock);
+    return WEIR_OK;
 }

@@ -26,12 +26,38 @@ static bool table_find_column(const TrackedTable *table, const char *column, siz
     return false;
 }
 
+uint64_t weir_table_row_count(const Engine *engine, const TrackedTable *table)
+{
+    return table->host_table == NULL ? 0 : engine->host.table_row_count(table->host_table);
+}
+
+bool weir_table_lacks(const TrackedTable *table, const char *const *columns, size_t count)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!table_find_column(table, columns[i], &place)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void table_drop_delta(TrackedTable *table)
 {
     if (table->has_delta_table) {
         weir_row_table_deinit(&table->delta);
         weir_row_table_deinit(&table->notified);
         table->has_delta_table = false;
+    }
+}
+
+/* The baseline is no longer known to be what the views were told. */
+static void table_close(Engine *engine, TrackedTable *table)
+{
+    table_drop_delta(table);
+    if (table->host_table != NULL) {
+        engine->host.table_close(engine->host.context, table->host_table);
+        table->host_table = NULL;
     }
 }
 
@@ -42,7 +68,7 @@ static Status table_add_columns(TrackedTable *table, const char *const *columns,
     const size_t limit = table->column_count + count;
     const char **names = weir_arena_calloc(&table->arena, limit, sizeof *names, err);
     const LogicalType **own_types =
-        weir_arena_calloc(&table->arena, limit, sizeof *own_types, err);
+        weir_arena_calloc(&table->arena, limit, sizeof(const LogicalType *), err);
     if (names == NULL || own_types == NULL) {
         return err->code;
     }
@@ -58,7 +84,8 @@ static Status table_add_columns(TrackedTable *table, const char *const *columns,
             continue;
         }
         const char *name = weir_arena_strdup(&table->arena, columns[i], err);
-        const LogicalType *type = name == NULL ? NULL : weir_type_copy(&table->arena, types[i], err);
+        const LogicalType *type =
+            name == NULL ? NULL : weir_type_copy(&table->arena, types[i], err);
         if (type == NULL) {
             return err->code;
         }
@@ -73,20 +100,20 @@ static Status table_follow(Engine *engine, TrackedTable *table, const char *cons
                            const LogicalType *const *types, size_t count, Error *err)
 {
     const size_t before = table->column_count;
-    WEIR_TRY(table_add_columns(table, columns, types, count, err));
-    if (table->column_count == before && table->was_synced) {
-        return WEIR_OK;
+    Status status = table_add_columns(table, columns, types, count, err);
+    if (status == WEIR_OK && (table->column_count > before || !table->was_synced)) {
+        WEIR_ASSERT(!table->has_delta_table || table->notified.row_count == 0);
+        status = engine->host.table_follow(engine->host.context, table->host_table, table->columns,
+                                           table->types, table->column_count, err);
+        if (status == WEIR_OK) {
+            table_drop_delta(table); /* made again with the columns there are now */
+            table->was_synced = true;
+        }
     }
-    table_drop_delta(table);
-    const Status status =
-        engine->host.table_follow(engine->host.context, table->host_table, table->columns,
-                                  table->types, table->column_count, err);
     if (status != WEIR_OK) {
         table->column_count = before;
-        return status;
     }
-    table->was_synced = true;
-    return WEIR_OK;
+    return status;
 }
 
 /* NULL with err filled on failure. */
@@ -121,7 +148,12 @@ Status weir_table_acquire(Engine *engine, const TableName *name, const char *con
     if (table == NULL) {
         return err->code;
     }
-    const Status status = table_follow(engine, table, columns, types, count, err);
+    Status status = table->error.code;
+    if (status != WEIR_OK) {
+        *err = table->error;
+    } else {
+        status = table_follow(engine, table, columns, types, count, err);
+    }
     if (status != WEIR_OK) {
         weir_table_release(engine, table);
         return status;
@@ -148,10 +180,7 @@ void weir_table_release(Engine *engine, TrackedTable *table)
 
 void weir_table_free(Engine *engine, TrackedTable *table)
 {
-    table_drop_delta(table);
-    if (table->host_table != NULL) {
-        engine->host.table_close(engine->host.context, table->host_table);
-    }
+    table_close(engine, table);
     weir_arena_deinit(&table->arena);
     weir_mem_free(engine->mem, table);
 }
@@ -201,25 +230,26 @@ Status weir_table_visit_delta(TrackedTable *table, const size_t *columns, size_t
     return weir_bag_visit(&table->delta, columns, column_count, table->arena.mem, visit, user, err);
 }
 
+Status weir_table_visit_contents(Engine *engine, const TrackedTable *table, HostVisit visit,
+                                 void *user, Error *err)
+{
+    WEIR_VERIFY(table->host_table != NULL, err);
+    WEIR_TRY(engine->host.table_scan(engine->host.context, table->host_table, visit, user, err));
+    if (!table->has_delta_table) {
+        return WEIR_OK;
+    }
+    return weir_bag_visit(&table->notified, NULL, table->column_count, table->arena.mem, visit,
+                          user, err);
+}
+
 /* What was told by hand has reached the views already: only the rest is news. */
 static Status table_settle_notified(TrackedTable *table, Error *err)
 {
-    if (table->notified.row_count == 0) {
-        return WEIR_OK;
-    }
-    size_t *all = weir_mem_calloc(table->arena.mem, table->column_count, sizeof *all, err);
-    if (all == NULL) {
-        return err->code;
-    }
-    for (size_t i = 0; i < table->column_count; i++) {
-        all[i] = i;
-    }
     BagTarget target = {.bag = &table->delta, .sign = -1};
-    const Status status = weir_bag_visit(&table->notified, all, table->column_count,
-                                         table->arena.mem, bag_visit, &target, err);
-    weir_mem_free(table->arena.mem, all);
+    WEIR_TRY(weir_bag_visit(&table->notified, NULL, table->column_count, table->arena.mem,
+                            bag_visit, &target, err));
     weir_row_table_clear(&table->notified);
-    return status;
+    return WEIR_OK;
 }
 
 static uint64_t table_count_changes(const TrackedTable *table)
@@ -239,36 +269,119 @@ static uint64_t table_count_changes(const TrackedTable *table)
     }
 }
 
-Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_rows, Error *err)
+/* Opens a table again whose baseline was given up. Its views are rebuilt: there is no delta. */
+static Status table_reopen(Engine *engine, TrackedTable *table, Error *err)
 {
-    const double start = weir_now_ms();
-    WEIR_TRY(table_make_delta(engine, table, err));
-    BagTarget target = {.bag = &table->delta, .sign = 1};
-    Status status = engine->host.table_sync(engine->host.context, table->host_table, bag_visit,
-                                            &target, &table->report, err);
+    const Host *const host = &engine->host;
+    Status status = host->table_open(host->context, &table->name, &table->host_table, err);
     if (status == WEIR_OK) {
-        status = table_settle_notified(table, err);
+        status = host->table_follow(host->context, table->host_table, table->columns, table->types,
+                                    table->column_count, err);
     }
-    table->sync_count++;
-    table->last_sync_ms = weir_now_ms() - start;
+    if (status == WEIR_ERR_UNKNOWN_TABLE) {
+        status = err->code = WEIR_ERR_SOURCE_CHANGED;
+    }
     if (status != WEIR_OK) {
-        table->error = *err;
-        weir_row_table_clear(&table->delta);
+        table_close(engine, table);
         return status;
     }
-    weir_error_clear(&table->error);
-    table->diff_count += table->report.method == SYNC_DIFFED;
-    *changed_rows = table_count_changes(table);
-    table->has_changed = *changed_rows > 0;
+    table->is_fresh = true;
     return WEIR_OK;
 }
 
-Status weir_table_notify(Engine *engine, TrackedTable *table, const Batch *batch, int64_t sign,
-                         Error *err)
+/* Fills the delta. The baseline moves only after the delta has got a row. */
+static Status table_find_changes(Engine *engine, TrackedTable *table, Error *err)
 {
     WEIR_TRY(table_make_delta(engine, table, err));
-    WEIR_TRY(weir_bag_add(&table->delta, batch, sign, err));
-    WEIR_TRY(weir_bag_add(&table->notified, batch, sign, err));
+    WEIR_ASSERT(table->delta.row_count == 0);
+    BagTarget target = {.bag = &table->delta, .sign = 1};
+    Status status = engine->host.table_sync(engine->host.context, table->host_table, bag_visit,
+                                            &target, &table->report, err);
+    const bool has_moved = status == WEIR_OK || table->delta.row_count > 0;
+    if (status == WEIR_OK) {
+        status = table_settle_notified(table, err);
+    }
+    if (status != WEIR_OK && has_moved) {
+        table_close(engine, table);
+    }
+    return status;
+}
+
+Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_rows, Error *err)
+{
+    const double start = weir_now_ms();
+    const Status status = table->host_table == NULL ? table_reopen(engine, table, err)
+                                                    : table_find_changes(engine, table, err);
+    table->sync_count++;
+    table->last_sync_ms = weir_now_ms() - start;
+    if (status == WEIR_ERR_INTERRUPTED && table->host_table != NULL) {
+        return status; /* nothing is known that was not known before */
+    }
+    if (status != WEIR_OK) {
+        table->error = *err;
+        return status;
+    }
+    weir_error_clear(&table->error);
+    if (!table->is_fresh) {
+        table->diff_count += table->report.method == SYNC_DIFFED;
+        *changed_rows = table_count_changes(table);
+        table->has_changed = *changed_rows > 0;
+    }
+    return WEIR_OK;
+}
+
+/* ---- rows told by hand ---------------------------------------------------------------------- */
+
+enum { NOTIFIED_LIMIT_MIN = 4096 };
+
+typedef struct NotifyTarget {
+    TrackedTable *table;
+    int64_t sign;
+} NotifyTarget;
+
+static Status notify_visit(void *user, const Batch *batch, Error *err)
+{
+    const NotifyTarget *const target = user;
+    const TrackedTable *const table = target->table;
+    bool is_same = batch->column_count == table->column_count;
+    for (size_t i = 0; is_same && i < batch->column_count; i++) {
+        is_same = batch->columns[i].phys == table->types[i]->phys;
+    }
+    if (!is_same) {
+        return weir_error_set(err, WEIR_ERR_MISUSE,
+                              "the columns of table %s have changed meanwhile", table->name.name);
+    }
+    return weir_bag_add(&target->table->delta, batch, target->sign, err);
+}
+
+/* Rows that came and went are no news for the next sync. */
+static void table_compact_notified(TrackedTable *table)
+{
+    if (table->notified.row_count > table->notified_limit) {
+        weir_bag_compact(&table->notified);
+        table->notified_limit = WEIR_MAX(2 * table->notified.row_count, (size_t)NOTIFIED_LIMIT_MIN);
+    }
+}
+
+Status weir_table_notify(Engine *engine, TrackedTable *table, int64_t sign, const RowSource *rows,
+                         Error *err)
+{
+    NotifyTarget notify = {.table = table, .sign = sign};
+    BagTarget keep = {.bag = &table->notified, .sign = 1};
+    WEIR_TRY(table_make_delta(engine, table, err));
+    Status status = rows->visit_rows(rows->context, notify_visit, &notify, err);
+    if (status != WEIR_OK) {
+        weir_row_table_clear(&table->delta);
+        return status;
+    }
+    status = weir_bag_visit(&table->delta, NULL, table->column_count, engine->mem, bag_visit, &keep,
+                            err);
+    if (status != WEIR_OK) {
+        table->error = *err;
+        table_close(engine, table); /* some of the rows were kept */
+        return status;
+    }
+    table_compact_notified(table);
     table->has_changed = table_count_changes(table) > 0;
     return WEIR_OK;
 }
@@ -279,4 +392,5 @@ void weir_table_end_sync(TrackedTable *table)
         weir_row_table_clear(&table->delta);
     }
     table->has_changed = false;
+    table->is_fresh = false;
 }

@@ -110,7 +110,7 @@ void weir_view_free(Engine *engine, View *view)
 void weir_view_break(Engine *engine, View *view, const Error *reason)
 {
     view->is_broken = true;
-    view->must_rebuild = true;
+    view->is_due = reason->code == WEIR_ERR_SOURCE_CHANGED || reason->code == WEIR_ERR_INTERRUPTED;
     view->reason = *reason;
     engine->notice = *reason;
     weir_error_wrap(&engine->notice, "view %s is broken", view->name.name);
@@ -118,16 +118,17 @@ void weir_view_break(Engine *engine, View *view, const Error *reason)
 
 const Error *weir_view_failure(const View *view, const View **culprit)
 {
-    if (view->is_broken) {
-        *culprit = view;
-        return &view->reason;
+    *culprit = view->culprit;
+    if (view->culprit == NULL) {
+        return NULL;
     }
-    for (size_t i = 0; i < view->input_count; i++) {
-        if (view->inputs[i].view != NULL) {
-            const Error *const failure = weir_view_failure(view->inputs[i].view, culprit);
-            if (failure != NULL) {
-                return failure;
-            }
+    if (view->culprit->is_broken) {
+        return &view->culprit->reason;
+    }
+    for (size_t i = 0; i < view->culprit->input_count; i++) {
+        const TrackedTable *const table = view->culprit->inputs[i].table;
+        if (table != NULL && table->error.code != WEIR_OK) {
+            return &table->error;
         }
     }
     return NULL;
@@ -135,9 +136,10 @@ const Error *weir_view_failure(const View *view, const View **culprit)
 
 /* ---- inputs --------------------------------------------------------------------------------- */
 
-/* Places of the source's columns among the given names. */
+/* Places of the source's columns among those that there are, which must have the types that the
+ * plan was made for. */
 static Status input_map_columns(View *view, ViewInput *input, const PlanSource *source,
-                                const char *const *names, size_t name_count, Error *err)
+                                const Schema *there, Error *err)
 {
     input->column_count = source->column_count;
     input->columns =
@@ -147,24 +149,31 @@ static Status input_map_columns(View *view, ViewInput *input, const PlanSource *
     }
     for (size_t i = 0; i < source->column_count; i++) {
         size_t place = 0;
-        while (place < name_count && !weir_name_part_equal(names[place], source->columns[i])) {
+        while (place < there->count &&
+               !weir_name_part_equal(there->names[place], source->columns[i])) {
             place++;
         }
-        if (place == name_count) {
+        if (place == there->count) {
             return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED, "%s has no column %s any more",
                                   source->name, source->columns[i]);
+        }
+        if (!weir_type_equal(there->types[place], source->types[i])) {
+            return weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
+                                  "column %s of %s has another type now", source->columns[i],
+                                  source->name);
         }
         input->columns[i] = place;
     }
     return WEIR_OK;
 }
 
-static Status input_bind_view(Engine *engine, View *view, ViewInput *input,
+static Status input_bind_view(Engine *engine, View *view, const View *old, ViewInput *input,
                               const PlanSource *source, Error *err)
 {
     View *other = NULL;
     WEIR_TRY(weir_engine_get_view(engine, source->name, &other, err));
-    if (weir_name_equal(&other->name, &view->name) || weir_view_depends_on(other, view)) {
+    weir_engine_mark_dependents(engine, old);
+    if (other == old || other->is_marked) {
         return weir_error_set(err, WEIR_ERR_CYCLE, "view %s would depend on itself through %s",
                               view->name.name, other->name.name);
     }
@@ -178,7 +187,7 @@ static Status input_bind_view(Engine *engine, View *view, ViewInput *input,
     }
     input->view = other;
     view->depth = WEIR_MAX(view->depth, other->depth + 1);
-    return input_map_columns(view, input, source, other->schema.names, other->schema.count, err);
+    return input_map_columns(view, input, source, &other->schema, err);
 }
 
 static Status input_bind_table(Engine *engine, View *view, ViewInput *input,
@@ -190,10 +199,12 @@ static Status input_bind_table(Engine *engine, View *view, ViewInput *input,
                                 &table, err));
     table->user_count++;
     input->table = table;
-    return input_map_columns(view, input, source, table->columns, table->column_count, err);
+    const Schema there = {
+        .count = table->column_count, .types = table->types, .names = table->columns};
+    return input_map_columns(view, input, source, &there, err);
 }
 
-Status weir_view_bind(Engine *engine, View *view, Error *err)
+Status weir_view_bind(Engine *engine, View *view, const View *old, Error *err)
 {
     const size_t count = weir_plan_source_count(view->plan);
     view->inputs = weir_arena_calloc(&view->arena, count, sizeof *view->inputs, err);
@@ -206,7 +217,7 @@ Status weir_view_bind(Engine *engine, View *view, Error *err)
         const PlanSource *const source = weir_plan_source(view->plan, i);
         view->input_count = i + 1;
         WEIR_TRY(source->kind == PLAN_SOURCE_VIEW
-                     ? input_bind_view(engine, view, &view->inputs[i], source, err)
+                     ? input_bind_view(engine, view, old, &view->inputs[i], source, err)
                      : input_bind_table(engine, view, &view->inputs[i], source, err));
     }
     return WEIR_OK;
@@ -260,8 +271,7 @@ static Status view_push_contents(Engine *engine, View *view, size_t index, Error
     PushTarget target = {.view = view, .input = index};
     if (input->table != NULL) {
         target.is_mapped = true;
-        return engine->host.table_scan(engine->host.context, input->table->host_table, push_visit,
-                                       &target, err);
+        return weir_table_visit_contents(engine, input->table, push_visit, &target, err);
     }
     return weir_bag_visit(weir_sink_table(input->view->sink), input->columns, input->column_count,
                           view->mem, push_visit, &target, err);
@@ -402,7 +412,6 @@ Status weir_view_populate(Engine *engine, View *view, Error *err)
         WEIR_CHECK(view_record_change(engine, view, err));
     }
     view->is_broken = false;
-    view->must_rebuild = false;
     view->step_count++;
     view->populate_ms = weir_now_ms() - start;
 done:
