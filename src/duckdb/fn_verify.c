@@ -9,8 +9,9 @@
 #include "duckdb/query.h"
 
 #define VERIFY_TOLERANCE "1e-9"
+#define DEFINITION_TABLE "dbsp_internal_definition"
 
-enum { VERIFY_MAX_ROWS = 100 };
+enum { VERIFY_MAX_ROWS = 100, VERIFY_MAX_ATTEMPTS = 8 };
 
 static bool shape_is_rounded(const ViewShape *shape)
 {
@@ -31,7 +32,7 @@ static void put_view(Buf *sql, const ViewShape *shape)
     weir_buf_put_sql_name(&name, shape->name.schema);
     weir_buf_putc(&name, '.');
     weir_buf_put_sql_name(&name, shape->name.name);
-    weir_buf_puts(sql, "SELECT * FROM dbsp_query(");
+    weir_buf_puts(sql, "SELECT * FROM system.main.dbsp_query(");
     weir_buf_put_sql_string(sql, name.data == NULL ? "" : name.data, name.size);
     weir_buf_putc(sql, ')');
     weir_buf_deinit(&name);
@@ -47,16 +48,23 @@ static void put_column_names(Buf *sql, size_t count)
     weir_buf_putc(sql, ')');
 }
 
-static void put_exact(Buf *sql, const ViewShape *shape)
+/* What both comparisons begin with: the definition's rows, and the view's. */
+static void put_both(Buf *sql, const ViewShape *shape)
 {
     weir_buf_puts(sql, "WITH definition");
     put_column_names(sql, shape->schema.count);
-    weir_buf_printf(sql, " AS MATERIALIZED (%s\n), found", shape->sql);
+    weir_buf_puts(sql, " AS (FROM temp.main." DEFINITION_TABLE "), found");
     put_column_names(sql, shape->schema.count);
     weir_buf_puts(sql, " AS MATERIALIZED (");
     put_view(sql, shape);
+    weir_buf_putc(sql, ')');
+}
+
+static void put_exact(Buf *sql, const ViewShape *shape)
+{
+    put_both(sql, shape);
     weir_buf_printf(sql,
-                    ") SELECT 'missing', CAST(t AS VARCHAR) FROM (FROM definition EXCEPT ALL FROM "
+                    " SELECT 'missing', CAST(t AS VARCHAR) FROM (FROM definition EXCEPT ALL FROM "
                     "found) t UNION ALL SELECT 'unexpected', CAST(t AS VARCHAR) FROM (FROM found "
                     "EXCEPT ALL FROM definition) t LIMIT %d",
                     VERIFY_MAX_ROWS);
@@ -78,7 +86,7 @@ static void put_columns(Buf *sql, const ViewShape *shape, bool rounded, const ch
 
 static void put_numbered(Buf *sql, const ViewShape *shape, const char *name)
 {
-    weir_buf_printf(sql, "SELECT *, row_number() OVER (");
+    weir_buf_puts(sql, "SELECT *, system.main.row_number() OVER (");
     put_columns(sql, shape, false, "PARTITION BY ", " ");
     put_columns(sql, shape, true, "ORDER BY ", "");
     weir_buf_printf(sql, ") AS n FROM %s", name);
@@ -86,13 +94,8 @@ static void put_numbered(Buf *sql, const ViewShape *shape, const char *name)
 
 static void put_rounded(Buf *sql, const ViewShape *shape)
 {
-    weir_buf_puts(sql, "WITH definition");
-    put_column_names(sql, shape->schema.count);
-    weir_buf_printf(sql, " AS (%s\n), found", shape->sql);
-    put_column_names(sql, shape->schema.count);
-    weir_buf_puts(sql, " AS (");
-    put_view(sql, shape);
-    weir_buf_puts(sql, "), d AS MATERIALIZED (");
+    put_both(sql, shape);
+    weir_buf_puts(sql, ", d AS MATERIALIZED (");
     put_numbered(sql, shape, "definition");
     weir_buf_puts(sql, "), f AS MATERIALIZED (");
     put_numbered(sql, shape, "found");
@@ -111,40 +114,104 @@ static void put_rounded(Buf *sql, const ViewShape *shape)
         }
         weir_buf_printf(sql, " OR (d.c%zu IS DISTINCT FROM f.c%zu", i, i);
         if (weir_type_is_numeric(shape->schema.types[i])) {
-            weir_buf_printf(
-                sql,
-                " AND NOT coalesce(abs(CAST(d.c%zu AS DOUBLE) - f.c%zu) <= " VERIFY_TOLERANCE
-                " * greatest(abs(d.c%zu), abs(f.c%zu)), false)",
-                i, i, i, i);
+            weir_buf_printf(sql,
+                            " AND NOT coalesce(system.main.abs(CAST(d.c%zu AS DOUBLE) - f.c%zu) "
+                            "<= " VERIFY_TOLERANCE
+                            " * system.main.greatest(system.main.abs(d.c%zu), "
+                            "system.main.abs(f.c%zu)), false)",
+                            i, i, i, i);
         }
         weir_buf_putc(sql, ')');
     }
     weir_buf_printf(sql, " LIMIT %d", VERIFY_MAX_ROWS);
 }
 
-/* The rows (kind of difference, row) of the comparison, in a session as the view was made in. */
-static Status collect_differences(const SqlCall *call, const ViewSettings *settings,
-                                  const char *sql, SqlRun *run, Error *err)
+/* Adds the rows (kind of difference, row) of the comparison. */
+static Status read_differences(duckdb_connection connection, const char *sql, SqlRun *run,
+                               Error *err)
+{
+    duckdb_result result;
+    WEIR_TRY(weir_query(connection, sql, WEIR_ERR_HOST, &result, err));
+    Status status = WEIR_OK;
+    Rows rows = weir_rows(&result);
+    while (status == WEIR_OK && weir_rows_next(&rows)) {
+        for (size_t i = 0; i < 2; i++) {
+            weir_grid_text(&run->grid, weir_rows_text(&rows, i, &run->grid.arena, err));
+        }
+        status = weir_grid_status(&run->grid, err);
+    }
+    weir_rows_deinit(&rows);
+    duckdb_destroy_result(&result);
+    return status;
+}
+
+/* Runs the definition in a session as the view was made in. It is a statement of its own: whatever
+ * it ends with (a semicolon, a comment), it cannot be taken for part of the comparison. */
+static Status run_definition(duckdb_connection connection, const ViewShape *shape, Buf *sql,
+                             Error *err)
+{
+    duckdb_result result;
+    WEIR_TRY(weir_query_run(connection, "BEGIN TRANSACTION", err));
+    weir_buf_clear(sql);
+    weir_buf_printf(sql, "CREATE TEMP TABLE " DEFINITION_TABLE " AS %s", shape->sql);
+    WEIR_TRY(weir_buf_status(sql, err));
+    if (weir_query(connection, sql->data, WEIR_ERR_HOST, &result, err) != WEIR_OK) {
+        return weir_error_wrap(err, "the definition cannot be run");
+    }
+    duckdb_destroy_result(&result);
+    return WEIR_OK;
+}
+
+/* One comparison, in a transaction that is rolled back. */
+static Status compare(const SqlCall *call, const ViewShape *shape, Buf *sql, SqlRun *run,
+                      Error *err)
 {
     Status status = WEIR_OK;
     duckdb_connection connection = NULL;
-    duckdb_result result;
-    Rows rows = {0};
-    WEIR_TRY(weir_connector_connect_session(call->database->connector, settings, &connection, err));
-    status = weir_query(connection, sql, WEIR_ERR_HOST, &result, err);
-    if (status == WEIR_OK) {
-        rows = weir_rows(&result);
-        while (status == WEIR_OK && weir_rows_next(&rows)) {
-            for (size_t i = 0; i < 2; i++) {
-                weir_grid_text(&run->grid, weir_rows_text(&rows, i, &run->grid.arena, err));
-            }
-            status = weir_grid_status(&run->grid, err);
-        }
-        weir_rows_deinit(&rows);
-        duckdb_destroy_result(&result);
+    WEIR_TRY(weir_connector_connect_session(call->database->connector, &shape->settings,
+                                            &connection, err));
+    WEIR_CHECK(run_definition(connection, shape, sql, err));
+    weir_buf_clear(sql);
+    if (shape_is_rounded(shape)) {
+        put_rounded(sql, shape);
+    } else {
+        put_exact(sql, shape);
     }
+    WEIR_CHECK(weir_buf_status(sql, err));
+    status = read_differences(connection, sql->data, run, err);
+done:
     duckdb_disconnect(&connection);
     return status;
+}
+
+/* Brings the view up to date and tells why it cannot be read if it cannot. */
+static Status check_readable(const SqlCall *call, uint64_t *generation, Error *err)
+{
+    Engine *const engine = call->database->engine;
+    ViewReader *reader = NULL;
+    WEIR_TRY(weir_engine_read(engine, weir_sql_text(call, "name"), &reader, err));
+    weir_view_reader_free(reader);
+    *generation = weir_engine_generation(engine);
+    return WEIR_OK;
+}
+
+/* A difference found while something was committed may be no more than that commit. */
+static Status verify(const SqlCall *call, const ViewShape *shape, Buf *sql, SqlRun *run, Error *err)
+{
+    for (size_t i = 0; i < VERIFY_MAX_ATTEMPTS; i++) {
+        uint64_t generation = 0;
+        weir_grid_clear(&run->grid);
+        WEIR_TRY(check_readable(call, &generation, err));
+        WEIR_TRY(compare(call, shape, sql, run, err));
+        if (run->grid.cell_count == 0 ||
+            weir_engine_generation(call->database->engine) == generation) {
+            return WEIR_OK;
+        }
+    }
+    weir_error_set(err, WEIR_ERR_MISUSE, "the tables change while view %s is compared",
+                   shape->name.name);
+    weir_error_hint(err, "verify it when nothing is written");
+    return err->code;
 }
 
 /* result, row: one row "ok", or the differences. */
@@ -155,13 +222,7 @@ Status sql_verify(const SqlCall *call, SqlRun *run, Error *err)
     Buf sql;
     weir_buf_init(&sql, call->database->mem, (size_t)1 << 26);
     WEIR_CHECK(weir_engine_shape(call->database->engine, weir_sql_text(call, "name"), &shape, err));
-    if (shape_is_rounded(&shape)) {
-        put_rounded(&sql, &shape);
-    } else {
-        put_exact(&sql, &shape);
-    }
-    WEIR_CHECK(weir_buf_status(&sql, err));
-    WEIR_CHECK(collect_differences(call, &shape.settings, sql.data, run, err));
+    WEIR_CHECK(verify(call, &shape, &sql, run, err));
     if (run->grid.cell_count == 0) {
         weir_grid_text(&run->grid, "ok");
         weir_grid_text(&run->grid, NULL);

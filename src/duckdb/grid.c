@@ -19,6 +19,13 @@ void weir_grid_deinit(Grid *grid)
     *grid = (Grid){0};
 }
 
+void weir_grid_clear(Grid *grid)
+{
+    grid->cell_count = 0;
+    grid->place = 0;
+    grid->status = WEIR_OK;
+}
+
 static GridCell *grid_add(Grid *grid, TypeId expected)
 {
     if (grid->status != WEIR_OK) {

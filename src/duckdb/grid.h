@@ -31,6 +31,9 @@ typedef struct Grid {
 void weir_grid_init(Grid *grid, Mem *mem, const Schema *schema);
 void weir_grid_deinit(Grid *grid);
 
+/* Back to no rows. */
+void weir_grid_clear(Grid *grid);
+
 /* Cells are added row by row, column by column, by the type of the column. text NULL = NULL. */
 void weir_grid_text(Grid *grid, const char *text);
 void weir_grid_number(Grid *grid, uint64_t number);

@@ -39,14 +39,16 @@ static Status run_lookup(Lookup *lookup, duckdb_connection connection, Arena *ar
 
 static Lookup default_lookup(void)
 {
-    return (Lookup){.sql = "SELECT current_database(), current_schema()", .text_count = 2};
+    return (Lookup){.sql = "SELECT system.main.current_database(), system.main.current_schema()",
+                    .text_count = 2};
 }
 
 static Lookup schema_lookup(const char *schema)
 {
     return (Lookup){
         .sql = "SELECT database_name, schema_name FROM duckdb_schemas() "
-               "WHERE database_name = current_database() AND lower(schema_name) = lower($1)",
+               "WHERE database_name = system.main.current_database() AND " SAME_NAME("schema_name",
+                                                                                     "1"),
         .bound = {schema},
         .bound_count = 1,
         .text_count = 2,
@@ -58,7 +60,7 @@ static Lookup database_lookup(const char *database)
 {
     return (Lookup){
         .sql = "SELECT database_name, 'main' FROM duckdb_databases() "
-               "WHERE NOT internal AND lower(database_name) = lower($1)",
+               "WHERE NOT internal AND " SAME_NAME("database_name", "1"),
         .bound = {database},
         .bound_count = 1,
         .text_count = 2,
@@ -69,7 +71,7 @@ static Lookup full_lookup(const char *database, const char *schema)
 {
     return (Lookup){
         .sql = "SELECT database_name, schema_name FROM duckdb_schemas() "
-               "WHERE lower(database_name) = lower($1) AND lower(schema_name) = lower($2)",
+               "WHERE " SAME_NAME("database_name", "1") " AND " SAME_NAME("schema_name", "2"),
         .bound = {database, schema},
         .bound_count = 2,
         .text_count = 2,
@@ -104,10 +106,17 @@ Status weir_duck_host_name_exists(void *context, const TableName *name, bool *ou
 {
     DuckHost *const host = context;
     Lookup lookup = {
-        .sql = "SELECT 1 FROM duckdb_tables() WHERE lower(database_name) = lower($1) "
-               "AND lower(schema_name) = lower($2) AND lower(table_name) = lower($3) UNION ALL "
-               "SELECT 1 FROM duckdb_views() WHERE lower(database_name) = lower($1) "
-               "AND lower(schema_name) = lower($2) AND lower(view_name) = lower($3)",
+        .sql = "SELECT 1 FROM duckdb_tables() WHERE " SAME_NAME(
+            "database_name",
+            "1") " "
+                 "AND " SAME_NAME("schema_name", "2") " AND " SAME_NAME(
+                     "table_name",
+                     "3") " UNION ALL "
+                          "SELECT 1 FROM duckdb_views() WHERE " SAME_NAME(
+                              "database_name",
+                              "1") " "
+                                   "AND " SAME_NAME("schema_name",
+                                                    "2") " AND " SAME_NAME("view_name", "3"),
         .bound = {name->catalog, name->schema, name->name},
         .bound_count = 3,
     };

@@ -13,8 +13,8 @@
 static Status refuse_settings(duckdb_connection connection, Error *err)
 {
     duckdb_result result = {0};
-    WEIR_TRY(weir_query(connection, "SELECT current_setting('integer_division')", WEIR_ERR_HOST,
-                        &result, err));
+    WEIR_TRY(weir_query(connection, "SELECT system.main.current_setting('integer_division')",
+                        WEIR_ERR_HOST, &result, err));
     Rows rows = weir_rows(&result);
     const bool is_set = weir_rows_next(&rows) && weir_rows_bool(&rows, 0);
     weir_rows_deinit(&rows);
@@ -31,8 +31,8 @@ static Status plan_json(duckdb_connection connection, const char *sql, Arena *ar
                         Error *err)
 {
     duckdb_result result = {0};
-    WEIR_TRY(weir_query_bound(connection, "SELECT json_serialize_plan($1::VARCHAR)", &sql, 1,
-                              WEIR_ERR_PLAN, &result, err));
+    WEIR_TRY(weir_query_bound(connection, "SELECT system.main.json_serialize_plan($1::VARCHAR)",
+                              &sql, 1, WEIR_ERR_PLAN, &result, err));
     Rows rows = weir_rows(&result);
     Status status = WEIR_OK;
     if (!weir_rows_next(&rows)) {
@@ -165,7 +165,7 @@ Status weir_duck_host_plan(void *context, const ViewSettings *settings, const ch
 
 /* Of overloads the least stable counts. */
 static const char STABILITY_SQL[] =
-    "SELECT function_name, max(CASE stability WHEN 'CONSISTENT' THEN 1 "
+    "SELECT function_name, system.main.max(CASE stability WHEN 'CONSISTENT' THEN 1 "
     "WHEN 'CONSISTENT_WITHIN_QUERY' THEN 2 ELSE 3 END)::BIGINT FROM duckdb_functions() "
     "WHERE function_type = 'scalar' GROUP BY 1";
 

@@ -6,6 +6,10 @@
 #include "duckdb/api.h"
 #include "types/vector.h"
 
+/* The identifier in a column is that of parameter n, without case. In our own statements functions
+ * are qualified: a user's macro of the name would go first. */
+#define SAME_NAME(column, n) "system.main.lower(" column ") = system.main.lower($" n ")"
+
 /* err = code and DuckDB's message without doubled prefixes and stack traces. */
 Status weir_query_error(Error *err, Status code, const char *message);
 

@@ -115,7 +115,7 @@ void weir_name_put_sql(Buf *buf, const TableName *name)
     weir_buf_put_sql_name(buf, name->name);
 }
 
-static bool part_is_plain(const char *part)
+bool weir_name_part_is_plain(const char *part)
 {
     return part[0] != '\0' &&
            part[strspn(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ==
@@ -128,7 +128,7 @@ const char *weir_name_text(const TableName *name, char *out, size_t size)
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < NAME_MAX_PARTS && used < size; i++) {
-        const char *const quote = part_is_plain(parts[i]) ? "" : "\"";
+        const char *const quote = weir_name_part_is_plain(parts[i]) ? "" : "\"";
         const int written = snprintf(out + used, size - used, "%s%s%s%s", i == 0 ? "" : ".", quote,
                                      parts[i], quote);
         used += written > 0 ? (size_t)written : 0;

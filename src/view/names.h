@@ -10,6 +10,9 @@ enum { NAME_MAX_PARTS = 3 };
 Status weir_name_split(Arena *arena, const char *text, const char *parts[NAME_MAX_PARTS],
                        size_t *part_count, Error *err) WEIR_MUST_CHECK;
 
+/* True if a part needs no quotes. */
+bool weir_name_part_is_plain(const char *part);
+
 /* DuckDB's identifier equality: without case. */
 bool weir_name_part_equal(const char *a, const char *b);
 bool weir_name_equal(const TableName *a, const TableName *b);
