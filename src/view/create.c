@@ -141,9 +141,9 @@ static Status publish(Engine *engine, View *view, View *old, Error *err)
     }
     weir_lock_release(&engine->catalog_lock);
     WEIR_TRY(status);
-    weir_view_free(engine, old);
     engine->has_new_view = !is_same_shape;
     weir_engine_advance_views(engine);
+    weir_view_free(engine, old); /* last: the circuit it gave away evaluates with what it holds */
     return WEIR_OK;
 }
 
