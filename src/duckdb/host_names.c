@@ -47,8 +47,8 @@ static Lookup schema_lookup(const char *schema)
 {
     return (Lookup){
         .sql = "SELECT database_name, schema_name FROM duckdb_schemas() "
-               "WHERE database_name = system.main.current_database() AND " SAME_NAME("schema_name",
-                                                                                     "1"),
+               "WHERE database_name = system.main.current_database() "
+               "AND system.main.lower(schema_name) = system.main.lower($1)",
         .bound = {schema},
         .bound_count = 1,
         .text_count = 2,
@@ -60,7 +60,7 @@ static Lookup database_lookup(const char *database)
 {
     return (Lookup){
         .sql = "SELECT database_name, 'main' FROM duckdb_databases() "
-               "WHERE NOT internal AND " SAME_NAME("database_name", "1"),
+               "WHERE NOT internal AND system.main.lower(database_name) = system.main.lower($1)",
         .bound = {database},
         .bound_count = 1,
         .text_count = 2,
@@ -71,7 +71,8 @@ static Lookup full_lookup(const char *database, const char *schema)
 {
     return (Lookup){
         .sql = "SELECT database_name, schema_name FROM duckdb_schemas() "
-               "WHERE " SAME_NAME("database_name", "1") " AND " SAME_NAME("schema_name", "2"),
+               "WHERE system.main.lower(database_name) = system.main.lower($1) "
+               "AND system.main.lower(schema_name) = system.main.lower($2)",
         .bound = {database, schema},
         .bound_count = 2,
         .text_count = 2,
@@ -106,17 +107,11 @@ Status weir_duck_host_name_exists(void *context, const TableName *name, bool *ou
 {
     DuckHost *const host = context;
     Lookup lookup = {
-        .sql = "SELECT 1 FROM duckdb_tables() WHERE " SAME_NAME(
-            "database_name",
-            "1") " "
-                 "AND " SAME_NAME("schema_name", "2") " AND " SAME_NAME(
-                     "table_name",
-                     "3") " UNION ALL "
-                          "SELECT 1 FROM duckdb_views() WHERE " SAME_NAME(
-                              "database_name",
-                              "1") " "
-                                   "AND " SAME_NAME("schema_name",
-                                                    "2") " AND " SAME_NAME("view_name", "3"),
+        .sql = "SELECT 1 FROM (SELECT database_name, schema_name, table_name FROM duckdb_tables() "
+               "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()) "
+               "WHERE system.main.lower(database_name) = system.main.lower($1) "
+               "AND system.main.lower(schema_name) = system.main.lower($2) "
+               "AND system.main.lower(table_name) = system.main.lower($3)",
         .bound = {name->catalog, name->schema, name->name},
         .bound_count = 3,
     };

@@ -1,14 +1,12 @@
-/* query.h: statements on an internal connection, their errors, and reading small answers. */
+/* query.h: statements on an internal connection, their errors, and reading small answers.
+ *
+ * Functions in our own statements are qualified: a user's macro of the name would go first. */
 #ifndef WEIR_DUCKDB_QUERY_H
 #define WEIR_DUCKDB_QUERY_H
 
 #include "base/arena.h"
 #include "duckdb/api.h"
 #include "types/vector.h"
-
-/* The identifier in a column is that of parameter n, without case. In our own statements functions
- * are qualified: a user's macro of the name would go first. */
-#define SAME_NAME(column, n) "system.main.lower(" column ") = system.main.lower($" n ")"
 
 /* err = code and DuckDB's message without doubled prefixes and stack traces. */
 Status weir_query_error(Error *err, Status code, const char *message);

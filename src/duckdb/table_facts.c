@@ -90,7 +90,7 @@ static Status plan_failure(DuckHost *host, const char *plan, Status code, Error 
                               WEIR_ERR_HOST, &result, err));
     Rows rows = weir_rows(&result);
     const char *const message =
-        weir_rows_next(&rows) ? weir_rows_text(&rows, 0, &host->arena, err): ;
+        weir_rows_next(&rows) ? weir_rows_text(&rows, 0, &host->arena, err) : "";
     weir_rows_deinit(&rows);
     duckdb_destroy_result(&result);
     return message == NULL ? err->code : weir_query_error(err, code, message);
@@ -197,10 +197,10 @@ Status weir_table_columns(DuckHost *host, const TableName *name, Status code, Ar
 
 Status weir_table_oid(DuckHost *host, const TableName *name, int64_t *oid, Error *err)
 {
-    static const char SQL[] = "SELECT table_oid FROM duckdb_tables() WHERE " SAME_NAME(
-        "database_name", "1") " "
-                              "AND " SAME_NAME("schema_name", "2") " AND " SAME_NAME("table_name",
-                                                                                     "3");
+    static const char SQL[] =
+        "SELECT table_oid FROM duckdb_tables() WHERE system.main.lower(database_name) = "
+        "system.main.lower($1) AND system.main.lower(schema_name) = system.main.lower($2) "
+        "AND system.main.lower(table_name) = system.main.lower($3)";
     const char *const bound[] = {name->catalog, name->schema, name->name};
     duckdb_result result = {0};
     WEIR_TRY(weir_query_bound(host->scan, SQL, bound, 3, WEIR_ERR_HOST, &result, err));
@@ -211,21 +211,21 @@ Status weir_table_oid(DuckHost *host, const TableName *name, int64_t *oid, Error
     return WEIR_OK;
 }
 
-/* The name of the table with this number in the same database, as far as it fits; if there is
+/* The name of the table with this number in the same database, as far as it fits; "" if there is
  * none. */
 static Status find_renamed(DuckHost *host, const TableName *name, int64_t oid, char *out,
                            size_t size, Error *err)
 {
     static const char SQL[] =
-        "SELECT schema_name || '.' || table_name FROM duckdb_tables() "
-        "WHERE " SAME_NAME("database_name", "1") " AND table_oid = $2::BIGINT";
+        "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE "
+        "system.main.lower(database_name) = system.main.lower($1) AND table_oid = $2::BIGINT";
     char number[32];
     (void)snprintf(number, sizeof number, "%lld", (long long)oid);
     const char *const bound[] = {name->catalog, number};
     duckdb_result result = {0};
     WEIR_TRY(weir_query_bound(host->scan, SQL, bound, 2, WEIR_ERR_HOST, &result, err));
     Rows rows = weir_rows(&result);
-    const char *found = weir_rows_next(&rows) ? weir_rows_text(&rows, 0, &host->arena, err): ;
+    const char *found = weir_rows_next(&rows) ? weir_rows_text(&rows, 0, &host->arena, err) : "";
     if (found != NULL) {
         (void)snprintf(out, size, "%s", found);
     }
