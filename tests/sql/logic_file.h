@@ -14,6 +14,8 @@
  *   skipif VERSION | onlyif VERSION           of the next record, if DuckDB's version starts so
  *   verify on|off                             after each statement every live view is compared with
  *                                             its definition, and its changes with its content
+ *   verify forget                             views that were made again while verify was off are
+ *                                             not the ones that were compared before
  *   verify near VIEW COLUMN                   that column (from 0) is a sum of doubles; verify.h */
 #ifndef WEIR_TESTS_SQL_LOGIC_FILE_H
 #define WEIR_TESTS_SQL_LOGIC_FILE_H

@@ -282,13 +282,17 @@ static bool set_verify(LogicRunner *runner, const Record *record)
         runner->is_verified = strcmp(what, "on") == 0;
         return true;
     }
+    if (strcmp(what, "forget") == 0) {
+        logic_verify_reset(&runner->verifier);
+        return true;
+    }
     if (strcmp(what, "near") == 0 && words->count == 4) {
         char *key = text_format("%s %s", words->items[2], words->items[3]);
         text_list_add(&runner->verifier.near, key);
         test_free(key);
         return true;
     }
-    return complain(runner, record, "verify on, off or near VIEW COLUMN?", "");
+    return complain(runner, record, "verify on, off, forget or near VIEW COLUMN?", "");
 }
 
 static bool run_directive(LogicRunner *runner, const Record *record)
