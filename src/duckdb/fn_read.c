@@ -27,7 +27,7 @@ Status sql_bind_changes(SqlCall *call, Error *err)
     WEIR_TRY(bind_shape(call, err));
     const Schema *const view = &call->shape.schema;
     const LogicalType **types =
-        weir_arena_calloc(&call->arena, view->count + 2, sizeof *types, err);
+        weir_arena_calloc(&call->arena, view->count + 2, sizeof(const LogicalType *), err);
     const char **names =
         types == NULL ? NULL : weir_arena_calloc(&call->arena, view->count + 2, sizeof *names, err);
     if (names == NULL) {

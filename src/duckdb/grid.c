@@ -158,7 +158,8 @@ static Status schema_read_column(Arena *arena, const char **cursor, const char *
 Status weir_grid_schema(Arena *arena, const char *columns, Schema *out, Error *err)
 {
     const char **names = weir_arena_calloc(arena, GRID_MAX_COLUMNS, sizeof *names, err);
-    const LogicalType **types = weir_arena_calloc(arena, GRID_MAX_COLUMNS, sizeof *types, err);
+    const LogicalType **types =
+        weir_arena_calloc(arena, GRID_MAX_COLUMNS, sizeof(const LogicalType *), err);
     if (names == NULL || types == NULL) {
         return err->code;
     }

@@ -42,8 +42,7 @@ static Status caster_prepare(TextCaster *caster, duckdb_connection connection, E
     weir_batch_put_sql(&sql, caster->handle);
     WEIR_CHECK(weir_buf_status(&sql, err));
     if (duckdb_prepare(connection, sql.data, &caster->statement) != DuckDBSuccess) {
-        status =
-            weir_query_error(err, WEIR_ERR_HOST, duckdb_prepare_error(caster->statement));
+        status = weir_query_error(err, WEIR_ERR_HOST, duckdb_prepare_error(caster->statement));
     }
 done:
     weir_buf_deinit(&sql);

@@ -50,6 +50,7 @@ SIGNED_HELPERS(i128, i128, u128, PHYS_I128)
 KERNEL_UNSIGNED_TYPES(UNSIGNED_HELPERS)
 UNSIGNED_HELPERS(u128, u128, u128, PHYS_U128)
 #undef UNSIGNED_HELPERS
+_Static_assert(PHYS_F32 == 10, "there are helpers for the ten integers");
 
 #define CASE(suffix, type, utype, phys)                            \
     case phys:                                                     \

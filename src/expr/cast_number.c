@@ -100,6 +100,7 @@ KERNEL_UNSIGNED_TYPES(SMALL_SOURCE)
 INTEGER_SOURCE(i128, KernelI128, KernelU128, PHYS_I128, weir_double_of_i128)
 INTEGER_SOURCE(u128, KernelU128, KernelU128, PHYS_U128, weir_double_of_u128)
 #undef SMALL_SOURCE
+_Static_assert(PHYS_F32 == 10, "there is a function for each of the ten integers");
 #undef INTEGER_SOURCE
 #undef INTEGER_TO_INTEGER
 #undef INTEGER_TO_FLOAT

@@ -1,9 +1,8 @@
 /* compile.c: expressions to blocks of steps.
  *
  * An expression gets a slot: an equal one that exists, in this block or imported from one around it;
- * else the slots of its arguments and a step. A branch is computed eagerly if it cannot fail and is
- * cheap; else it becomes a block. A kernel whose arguments are constants runs now; if it fails, it
- * stays a step, and fails when a row reaches it. */
+ * else the slots of its arguments and a step. A branch that cannot fail and is cheap is computed
+ * eagerly, another becomes a block. A kernel of constants runs now, or stays a step if it fails. */
 #include "expr/program_priv.h"
 
 enum {
