@@ -3,7 +3,7 @@
  *   up to 8 bytes    the value extended to 64 bits, so that its address is the value's (floats with
  *                    one zero and one NaN); order = the word with bits flipped
  *   16-byte integers both words, low first; order = high word with the sign flipped, low word
- *   TIME_TZ          the value, then its sort key: the value breaks ties of the sort key
+ *                    (TIME_TZ as well: DuckDB's MIN and MAX compare its bits, ORDER BY does not)
  *   strings          order = first 8 bytes; ties by value
  *   intervals        order = months; ties by value, then by bytes
  *   nested, others   ties by value, then by bytes
@@ -48,9 +48,6 @@ void weir_ordered_space_shape(OrderedSpace *space)
     case PHYS_INTERVAL:
     case PHYS_STRING: space->kind = ORDERED_REF; break;
     case PHYS_COUNT: WEIR_ASSERT(false); break;
-    }
-    if (space->type->id == TYPE_TIME_TZ) {
-        space->kind = ORDERED_WIDE;
     }
     space->key_words = space->kind == ORDERED_WIDE ? 2 : 1;
     const uint32_t entry_bytes =
@@ -121,12 +118,7 @@ void weir_ordered_key_load(const OrderedSpace *space, const void *value, Ordered
         key->order.words[0] = weir_ordered_order(key->raw[0], space->flip, space->negative_mask);
         return;
     case ORDERED_WIDE:
-        if (space->type->id == TYPE_TIME_TZ) {
-            key->raw[0] = weir_load_u64(value);
-            key->raw[1] = weir_time_tz_sort_key(key->raw[0]);
-        } else {
-            memcpy(key->raw, value, sizeof key->raw);
-        }
+        memcpy(key->raw, value, sizeof key->raw);
         key->order.words[0] = key->raw[1] ^ space->flip;
         key->order.words[1] = key->raw[0];
         return;
