@@ -1,32 +1,30 @@
 /* baseline.h: what a followed table held at the last sync.
  *
- * The rows (followed columns only, packed as they are, not normalised) stand in a row store. They
- * are found by row id: the row ids are cut into groups, and a group has an array of references by
- * place in the group. Row ids only speed up the comparison: DuckDB may renumber them at any
- * checkpoint, and then every row simply seems to have changed. */
+ * The row ids are cut into groups; the rows of a group (followed columns only, byte for byte) are
+ * kept by column and replaced together. Row ids only speed up the comparison: DuckDB may renumber
+ * them at any checkpoint, and then every row simply seems to have changed. */
 #ifndef WEIR_DUCKDB_BASELINE_H
 #define WEIR_DUCKDB_BASELINE_H
 
 #include "duckdb/fingerprint.h"
-#include "trace/row_store.h"
+#include "trace/column_block.h"
 #include "view/host.h"
 
-/* DuckDB's own row groups have this size, so that a group is what a scan by row ids can skip. */
-enum { BASELINE_GROUP_ROWS = 122880 };
+/* DuckDB scans vectors of so many row ids: a group is what it hands out at once. */
+enum { BASELINE_GROUP_ROWS = BATCH_CAPACITY, BASELINE_PLACE_WORDS = BASELINE_GROUP_ROWS / 64 };
 
 typedef struct BaselineGroup {
-    uint64_t id;      /* row id / group_rows */
-    RowSum sum;       /* row_count is never 0 */
-    uint32_t span;    /* the last place with a row, plus 1 */
-    RowRef *refs;     /* owned; dense: span entries by place, 0 = no row; sparse: row_count */
-    uint32_t *places; /* owned; sparse: the places of refs, rising; NULL = dense */
+    uint64_t id;       /* row id / group_rows */
+    RowSum sum;        /* row_count is never 0 */
+    ColumnBlock block; /* by rising row id */
+    uint64_t
+        *places; /* owned; bit i: row id % group_rows = i is there; NULL = the first row_count */
 } BaselineGroup;
 
 typedef struct Baseline {
-    Mem *mem;         /* borrowed */
-    Arena arena;      /* the schema */
-    Schema schema;    /* with names */
-    RowLayout layout; /* payload only */
+    Mem *mem;      /* borrowed */
+    Arena arena;   /* the schema */
+    Schema schema; /* with names */
     RowStore store;
     bool has_store;
     uint32_t group_rows;
@@ -34,11 +32,14 @@ typedef struct Baseline {
     size_t group_count;
     size_t group_capacity;
     uint64_t row_count;
-    size_t ref_bytes; /* of the groups' arrays */
+    size_t block_bytes; /* of the groups, beside the store */
 } Baseline;
 
-/* The one reference of every row of a schema without columns: such rows are only counted. */
-enum { BASELINE_EMPTY_ROW = 1 };
+/* Rows of one group by rising place, with the places (row id % group_rows). */
+typedef struct PlacedRows {
+    const Batch *batch; /* borrowed */
+    uint16_t places[BASELINE_GROUP_ROWS];
+} PlacedRows;
 
 /* Copies the schema, which has names. */
 Status weir_baseline_init(Baseline *baseline, Mem *mem, PagePool *pool, const Schema *schema,
@@ -48,33 +49,17 @@ void weir_baseline_deinit(Baseline *baseline);
 /* NULL if no row of the group is known. Borrowed until the next put. */
 const BaselineGroup *weir_baseline_find(const Baseline *baseline, uint64_t id);
 
-/* refs[place] = the reference or 0, for the first place_count places, which are all that the group
- * has rows in; group may be NULL. */
-void weir_baseline_load(const BaselineGroup *group, RowRef *refs, size_t place_count);
+/* The group's rows. The batch is borrowed until the reader's next read and the group's next put. */
+void weir_baseline_read(const Baseline *baseline, const BaselineGroup *group, ColumnReader *reader,
+                        PlacedRows *out);
 
-/* Replaces a group by the rows in refs, or removes it if there are none. The rows themselves are
- * the caller's business. On failure the old group stays. */
-Status weir_baseline_put(Baseline *baseline, uint64_t id, const RowRef *refs, size_t place_count,
-                         const RowSum *sum, Error *err) WEIR_MUST_CHECK;
+/* Replaces a group by the rows, or removes it if there are none. On failure the old group stays. */
+Status weir_baseline_put(Baseline *baseline, uint64_t id, const PlacedRows *rows, const RowSum *sum,
+                         Error *err) WEIR_MUST_CHECK;
 
 /* The largest row id; -1 if there is no row. */
 int64_t weir_baseline_last_row_id(const Baseline *baseline);
 size_t weir_baseline_bytes(const Baseline *baseline);
-
-/* Buffers in which rows become batches. */
-typedef struct RowReader {
-    Batch batch; /* of up to BATCH_CAPACITY rows */
-    Row **rows;
-    uint64_t *validity;
-} RowReader;
-
-/* weight: of every row of the batches. */
-Status weir_row_reader_init(RowReader *reader, const Baseline *baseline, int64_t weight,
-                            Arena *arena, Error *err) WEIR_MUST_CHECK;
-
-/* The rows as a batch, which is borrowed until the next read and points into the rows. */
-const Batch *weir_row_reader_read(RowReader *reader, const Baseline *baseline, const RowRef *refs,
-                                  size_t count);
 
 /* Calls visit with every row. */
 Status weir_baseline_scan(const Baseline *baseline, HostVisit visit, void *user, Error *err)

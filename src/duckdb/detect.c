@@ -200,7 +200,17 @@ static Status keep_differing(const DetectJob *job, Scan *scan, Error *err)
 
 /* --- fetching --------------------------------------------------------------------------------- */
 
-/* Fetches the differing groups in runs of neighbours. */
+/* How many of the groups from `first` on are fetched at once: neighbours, or nearly so. */
+static size_t count_neighbours(const ScannedGroup *first, size_t count, size_t limit)
+{
+    size_t run = 1;
+    while (run < count && first[run].id - first[run - 1].id <= FETCH_GAP_GROUPS &&
+           first[run].id - first->id < limit) {
+        run++;
+    }
+    return run;
+}
+
 static Status fetch_differing(const DetectJob *job, Fetcher *fetcher, const Scan *scan,
                               int64_t last_row, bool *is_consistent, Error *err)
 {
@@ -209,23 +219,22 @@ static Status fetch_differing(const DetectJob *job, Fetcher *fetcher, const Scan
     size_t done = 0;
     while (done < scan->count) {
         const ScannedGroup *const first = &scan->groups[done];
-        const size_t limit = WEIR_MIN(weir_fetcher_group_count(fetcher), scan->count - done);
-        size_t count = 1;
-        while (count < limit && first[count].id == first->id + count) {
-            count++;
-        }
-        const int64_t end = (int64_t)((first->id + count) * group_rows);
+        const size_t count =
+            count_neighbours(first, scan->count - done, weir_fetcher_group_count(fetcher));
+        const uint64_t group_count = first[count - 1].id - first->id + 1;
+        const int64_t end = (int64_t)((first->id + group_count) * group_rows);
         const FetchRange range = {
             .first_group = first->id,
-            .group_count = count,
+            .group_count = (size_t)group_count,
             .first_row = (int64_t)(first->id * group_rows),
             .last_row = WEIR_MIN(end - 1, last_row),
             .is_compared = true,
         };
         WEIR_TRY(weir_fetcher_run(fetcher, &range, sums, err));
         for (size_t i = 0; i < count; i++) {
-            *is_consistent &= sums[i].row_count == first[i].sum.row_count &&
-                              sums[i].fingerprint == first[i].sum.fingerprint;
+            const RowSum *const sum = &sums[first[i].id - first->id];
+            *is_consistent &= sum->row_count == first[i].sum.row_count &&
+                              sum->fingerprint == first[i].sum.fingerprint;
         }
         done += count;
     }

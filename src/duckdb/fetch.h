@@ -8,7 +8,11 @@
 #include "duckdb/baseline.h"
 #include "duckdb/host_priv.h"
 
-enum { FETCH_MAX_GROUPS = 8 };
+enum {
+    FETCH_MAX_GROUPS = 512,
+    FETCH_GAP_GROUPS =
+        60, /* groups that are as they were, but cheaper to fetch than to step over */
+};
 
 /* What is to be done: the table, and who wants the difference. */
 typedef struct DetectJob {
@@ -35,8 +39,9 @@ typedef struct FetchRange {
     size_t group_count; /* <= FETCH_MAX_GROUPS */
     int64_t first_row;
     int64_t last_row; /* included */
-    bool is_compared; /* the baseline's rows of the range are compared, and removed if they are
-                             not found; otherwise all rows of the range are new */
+    bool is_compared; /* the range begins with its first group, and the baseline's rows are
+                         compared, and removed if they are not found; otherwise all rows of the
+                         range are new */
 } FetchRange;
 
 /* Fetches the range. sums[i] = the rows fetched of group first_group + i. */

@@ -271,7 +271,7 @@ static void rows_may_be_renumbered_during_a_sync(void **state)
     Follower f;
     static const char *const COLUMNS[] = {"a", "s"};
     world_open(&w, NULL);
-    w.duck->group_rows = 10000; /* many fetches */
+    w.duck->group_rows = 20; /* many fetches */
     duck_run(w.user, "CREATE TABLE t AS SELECT i AS a, 'row ' || i AS s FROM range(300000) r(i)");
     duck_run(w.user, "CHECKPOINT");
     world_begin(&w);
@@ -289,6 +289,27 @@ static void rows_may_be_renumbered_during_a_sync(void **state)
     check_content(&f);
     world_end(&w);
     sync_and_check(&f);
+    unfollow(&f);
+    world_close(&w);
+}
+
+/* DuckDB may be told not to keep the order of rows. */
+static void rows_that_come_in_disorder_add_up(void **state)
+{
+    WEIR_UNUSED(state);
+    World w;
+    Follower f;
+    static const char *const COLUMNS[] = {"a", "s"};
+    world_open(&w, NULL);
+    duck_run(w.user, "SET preserve_insertion_order = false; SET threads = 4");
+    duck_run(w.user, "CREATE TABLE t AS SELECT i AS a, 'row ' || i AS s FROM range(900000) r(i)");
+    world_begin(&w);
+    follow(&f, &w, COLUMNS, 2);
+    check_content(&f);
+    world_end(&w);
+    expect(&f, "UPDATE t SET s = s || 'x' WHERE a % 100 = 0", SYNC_DIFFED);
+    expect(&f, "INSERT INTO t SELECT a, s FROM t WHERE a % 2 = 0", SYNC_APPENDED);
+    expect(&f, "DELETE FROM t WHERE a % 3 = 0", SYNC_DIFFED);
     unfollow(&f);
     world_close(&w);
 }
@@ -329,7 +350,7 @@ static void a_busy_writer_does_not_confuse_sync(void **state)
     World w;
     static const char *const COLUMNS[] = {"a", "s"};
     world_open(&w, NULL);
-    w.duck->group_rows = 20000;
+    w.duck->group_rows = 300;
     duck_run(w.user, "CREATE TABLE t AS SELECT i AS a, 'row ' || i AS s FROM range(150000) r(i)");
     Writer writer = {0};
     pthread_t thread;
@@ -361,6 +382,7 @@ int main(void)
         cmocka_unit_test(random_changes_add_up),
         cmocka_unit_test(renumbered_rows_add_up),
         cmocka_unit_test(rows_may_be_renumbered_during_a_sync),
+        cmocka_unit_test(rows_that_come_in_disorder_add_up),
         cmocka_unit_test(a_busy_writer_does_not_confuse_sync),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
