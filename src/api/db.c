@@ -46,7 +46,7 @@ WeirStatus weir_open(const char *path, WeirDb **out, WeirError *err)
         duckdb_close(&handle);
         return weir_error_set(err, WEIR_ERR_CONNECT, "cannot connect to the database");
     }
-    Status status = weir_database_attach(handle, connection, &database, err);
+    Status status = weir_database_attach(handle, connection, true, &database, err);
     WeirDb *db = status != WEIR_OK ? NULL : weir_mem_zalloc(database->mem, sizeof *db, err);
     if (db == NULL) {
         duckdb_disconnect(&connection);
@@ -56,6 +56,11 @@ WeirStatus weir_open(const char *path, WeirDb **out, WeirError *err)
     }
     *db = (WeirDb){
         .handle = handle, .connection = connection, .database = database, .mem = database->mem};
+    status = weir_capture_new(database, connection, &db->capture, err);
+    if (status != WEIR_OK) {
+        weir_close(db);
+        return status;
+    }
     *out = db;
     return WEIR_OK;
 }
@@ -67,6 +72,7 @@ void weir_close(WeirDb *db)
     }
     WeirDatabase *const database = db->database;
     duckdb_interrupt(db->connection);
+    weir_capture_free(db->capture);
     duckdb_disconnect(&db->connection);
     duckdb_close(&db->handle);
     weir_mem_free(db->mem, db);
@@ -132,7 +138,7 @@ static Status run_create(WeirDb *db, const Statement *statement, Arena *arena, E
 static Status run_own(WeirDb *db, const Statement *statement, Arena *arena, Error *err)
 {
     Engine *const engine = db->database->engine;
-    if (db->is_in_transaction) {
+    if (weir_capture_is_in_transaction(db->capture)) {
         weir_error_set(err, WEIR_ERR_MISUSE,
                        "materialized views cannot be changed inside a transaction");
         weir_error_hint(err, "COMMIT or ROLLBACK first");
@@ -153,43 +159,11 @@ static Status run_own(WeirDb *db, const Statement *statement, Arena *arena, Erro
     return status;
 }
 
-/* Statements of these kinds leave no table changed. (EXPLAIN ANALYZE runs what it explains.) */
-static bool is_reading(duckdb_statement_type type)
-{
-    switch (type) {
-    case DUCKDB_STATEMENT_TYPE_SELECT:
-    case DUCKDB_STATEMENT_TYPE_PREPARE:
-    case DUCKDB_STATEMENT_TYPE_VARIABLE_SET:
-    case DUCKDB_STATEMENT_TYPE_SET:
-    case DUCKDB_STATEMENT_TYPE_LOAD:
-    case DUCKDB_STATEMENT_TYPE_PRAGMA:
-    case DUCKDB_STATEMENT_TYPE_ANALYZE: return true;
-    default: return false;
-    }
-}
-
 static Status run_duckdb(WeirDb *db, const Statement *statement, WeirResult **out, Error *err)
 {
-    duckdb_result result;
-    const duckdb_state state = duckdb_query(db->connection, statement->text, &result);
-    db->is_in_transaction = statement->kind == STATEMENT_FINISH ? false : db->is_in_transaction;
-    if (state != DuckDBSuccess) {
-        duckdb_failed(&result, err);
-        duckdb_destroy_result(&result);
-        return err->code;
-    }
-    db->is_in_transaction = statement->kind == STATEMENT_BEGIN ? true : db->is_in_transaction;
-    const bool has_written = !is_reading(duckdb_result_statement_type(result));
-    WEIR_TRY(weir_result_new(db, &result, out, err));
-    if (has_written && !db->is_in_transaction) {
-        const Status status = weir_engine_sync(db->database->engine, NULL, NULL, err);
-        if (status != WEIR_OK) {
-            weir_result_free(*out);
-            *out = NULL;
-            return status;
-        }
-    }
-    return WEIR_OK;
+    CapturedResult result = {0};
+    WEIR_TRY(weir_capture_execute(db->capture, statement->text, &result, err));
+    return weir_result_new(db, &result, out, err);
 }
 
 WeirStatus weir_execute(WeirDb *db, const char *sql, const char **tail, WeirResult **out,

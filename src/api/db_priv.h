@@ -3,7 +3,7 @@
 #define WEIR_API_DB_PRIV_H
 
 #include "api/statement.h"
-#include "duckdb/database.h"
+#include "duckdb/capture.h"
 #include "duckdb/text.h"
 
 struct WeirDb {
@@ -11,15 +11,15 @@ struct WeirDb {
     duckdb_connection connection;
     WeirDatabase *database; /* one reference */
     Mem *mem;               /* the database's */
-    bool is_in_transaction; /* between BEGIN and COMMIT or ROLLBACK */
+    Capture *capture;
 };
 
 struct WeirResult {
     WeirDb *db;
     Mem *mem;
     Arena arena; /* names, types */
-    duckdb_result result;
-    bool has_result;
+    CapturedResult captured;
+    size_t chunks_used; /* of those fetched already */
     Schema schema;
     const char **type_texts;
     bool has_rows;
@@ -34,7 +34,7 @@ struct WeirResult {
 };
 
 /* Takes the result over. */
-Status weir_result_new(WeirDb *db, duckdb_result *result, WeirResult **out, Error *err)
+Status weir_result_new(WeirDb *db, CapturedResult *result, WeirResult **out, Error *err)
     WEIR_MUST_CHECK;
 
 #endif

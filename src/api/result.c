@@ -14,9 +14,7 @@ void weir_result_free(WeirResult *result)
     if (result->chunk != NULL) {
         duckdb_destroy_data_chunk(&result->chunk);
     }
-    if (result->has_result) {
-        duckdb_destroy_result(&result->result);
-    }
+    weir_captured_result_deinit(&result->captured, result->mem);
     weir_text_caster_free(result->caster);
     weir_arena_deinit(&result->row_arena);
     weir_arena_deinit(&result->chunk_arena);
@@ -27,7 +25,8 @@ void weir_result_free(WeirResult *result)
 /* Names, types, and the types' SQL spelling. */
 static Status result_describe(WeirResult *result, Error *err)
 {
-    const size_t count = (size_t)duckdb_column_count(&result->result);
+    const size_t count =
+        (size_t)duckdb_column_count(&result->captured.result) - result->captured.hidden_columns;
     Arena *const arena = &result->arena;
     const LogicalType **types = weir_arena_calloc(arena, count, sizeof(const LogicalType *), err);
     const char **names = types == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *names, err);
@@ -40,12 +39,12 @@ static Status result_describe(WeirResult *result, Error *err)
     Status status = WEIR_OK;
     weir_buf_init(&text, result->mem, (size_t)1 << 24);
     for (size_t i = 0; i < count; i++) {
-        duckdb_logical_type type = duckdb_column_logical_type(&result->result, i);
+        duckdb_logical_type type = duckdb_column_logical_type(&result->captured.result, i);
         types[i] = weir_type_from_duckdb(arena, type, err);
         duckdb_destroy_logical_type(&type);
         status = types[i] == NULL ? err->code : WEIR_OK;
         WEIR_CHECK(status);
-        names[i] = weir_arena_strdup(arena, duckdb_column_name(&result->result, i), err);
+        names[i] = weir_arena_strdup(arena, duckdb_column_name(&result->captured.result, i), err);
         status = names[i] == NULL ? err->code : WEIR_OK;
         WEIR_CHECK(status);
         weir_buf_clear(&text);
@@ -61,24 +60,25 @@ done:
     return status;
 }
 
-Status weir_result_new(WeirDb *db, duckdb_result *from, WeirResult **out, Error *err)
+Status weir_result_new(WeirDb *db, CapturedResult *from, WeirResult **out, Error *err)
 {
     WeirResult *result = weir_mem_zalloc(db->mem, sizeof *result, err);
     if (result == NULL) {
-        duckdb_destroy_result(from);
+        weir_captured_result_deinit(from, db->mem);
         return err->code;
     }
     result->db = db;
     result->mem = db->mem;
-    result->result = *from;
-    result->has_result = true;
+    result->captured = *from;
     weir_arena_init(&result->arena, db->mem, 0);
     weir_arena_init(&result->chunk_arena, db->mem, 0);
     weir_arena_init(&result->row_arena, db->mem, 0);
-    const duckdb_result_type type = duckdb_result_return_type(result->result);
-    result->has_rows = type == DUCKDB_RESULT_TYPE_QUERY_RESULT;
-    if (type == DUCKDB_RESULT_TYPE_CHANGED_ROWS) {
-        result->rows_changed = duckdb_rows_changed(&result->result);
+    const duckdb_result_type type = duckdb_result_return_type(result->captured.result);
+    result->has_rows = type == DUCKDB_RESULT_TYPE_QUERY_RESULT && !result->captured.is_counted;
+    if (result->captured.is_counted) {
+        result->rows_changed = result->captured.rows_changed;
+    } else if (type == DUCKDB_RESULT_TYPE_CHANGED_ROWS) {
+        result->rows_changed = duckdb_rows_changed(&result->captured.result);
     }
     Status status = WEIR_OK;
     if (result->has_rows) {
@@ -126,6 +126,16 @@ uint64_t weir_result_rows_changed(const WeirResult *result)
     return result->rows_changed;
 }
 
+static duckdb_data_chunk next_chunk(CapturedResult *captured, size_t *used)
+{
+    if (*used == captured->chunk_count) {
+        return duckdb_fetch_chunk(captured->result);
+    }
+    duckdb_data_chunk chunk = captured->chunks[*used];
+    captured->chunks[(*used)++] = NULL;
+    return chunk;
+}
+
 /* Fetches the next chunk and turns its values into texts; chunk_count 0 at the end. */
 static Status result_fetch(WeirResult *result, Error *err)
 {
@@ -134,7 +144,7 @@ static Status result_fetch(WeirResult *result, Error *err)
     }
     result->row = 0;
     result->chunk_count = 0;
-    result->chunk = duckdb_fetch_chunk(result->result);
+    result->chunk = next_chunk(&result->captured, &result->chunks_used);
     if (result->chunk == NULL) {
         return WEIR_OK;
     }

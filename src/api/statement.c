@@ -1,119 +1,17 @@
-/* statement.c: a scanner of SQL text that knows quotes, comments and the first words of a statement.
- *
- * It does not parse SQL: DuckDB does. It must only agree with DuckDB's lexer on where a statement
- * ends: '..' and ".." with doubled quotes, e'..' with backslashes, $tag$ .. $tag$, -- and nested
- * block comments. */
+/* statement.c: the first words of a statement, and where it ends. It does not parse SQL: DuckDB does. */
 #include "api/statement.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
-static bool is_word_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
-}
-
-/* Behind the quoted text that starts at c with the character *c; NULL if it does not end. */
-static const char *skip_quoted(const char *c, bool has_escapes)
-{
-    const char quote = *c++;
-    while (*c != '\0') {
-        const bool is_escape = has_escapes && *c == '\\' && c[1] != '\0';
-        if (is_escape || (*c == quote && c[1] == quote)) {
-            c += 2;
-        } else if (*c == quote) {
-            return c + 1;
-        } else {
-            c++;
-        }
-    }
-    return NULL;
-}
-
-/* Behind $tag$ ... $tag$; c + 1 if it is no dollar quote; NULL if it does not end. */
-static const char *skip_dollar(const char *c)
-{
-    const char *tag_end = c + 1;
-    while (is_word_char(*tag_end)) {
-        tag_end++;
-    }
-    if (*tag_end != '$' || isdigit((unsigned char)c[1])) {
-        return c + 1;
-    }
-    const size_t tag_size = (size_t)(tag_end + 1 - c);
-    for (const char *end = tag_end + 1; *end != '\0'; end++) {
-        if (strncmp(end, c, tag_size) == 0) {
-            return end + tag_size;
-        }
-    }
-    return NULL;
-}
-
-static const char *skip_block_comment(const char *c)
-{
-    size_t depth = 0;
-    while (*c != '\0') {
-        if (c[0] == '/' && c[1] == '*') {
-            depth++;
-            c += 2;
-        } else if (c[0] == '*' && c[1] == '/') {
-            depth--;
-            c += 2;
-            if (depth == 0) {
-                return c;
-            }
-        } else {
-            c++;
-        }
-    }
-    return NULL;
-}
-
-/* Behind blanks and comments; NULL if a comment does not end. */
-static const char *skip_blank(const char *c)
-{
-    while (c != NULL && *c != '\0') {
-        if (isspace((unsigned char)*c)) {
-            c++;
-        } else if (c[0] == '-' && c[1] == '-') {
-            c += strcspn(c, "\n");
-        } else if (c[0] == '/' && c[1] == '*') {
-            c = skip_block_comment(c);
-        } else {
-            break;
-        }
-    }
-    return c;
-}
-
-/* Behind one token that starts at c (not blank); NULL if it does not end. */
-static const char *skip_token(const char *c)
-{
-    if ((*c == 'e' || *c == 'E') && c[1] == '\'') {
-        return skip_quoted(c + 1, true);
-    }
-    if (*c == '\'' || *c == '"') {
-        return skip_quoted(c, false);
-    }
-    if (*c == '$') {
-        return skip_dollar(c);
-    }
-    if (is_word_char(*c)) {
-        while (is_word_char(*c) || *c == '$') {
-            c++;
-        }
-        return c;
-    }
-    return c + 1;
-}
+#include "base/sql_lexer.h"
 
 /* The semicolon that ends the statement, or the final NUL (*is_open: inside a quote or comment). */
 static const char *statement_end(const char *sql, bool *is_open)
 {
     const char *c = sql;
     for (;;) {
-        c = skip_blank(c);
+        c = weir_sql_skip_blank(c);
         if (c == NULL) {
             break;
         }
@@ -121,7 +19,7 @@ static const char *statement_end(const char *sql, bool *is_open)
             *is_open = false;
             return c;
         }
-        c = skip_token(c);
+        c = weir_sql_skip_token(c);
         if (c == NULL) {
             break;
         }
@@ -141,9 +39,9 @@ bool weir_statement_is_complete(const char *sql)
 /* If the next token is that word: true, and *cursor behind it. */
 static bool take_word(const char **cursor, const char *word)
 {
-    const char *const start = skip_blank(*cursor);
+    const char *const start = weir_sql_skip_blank(*cursor);
     const size_t size = strlen(word);
-    if (start == NULL || strncasecmp(start, word, size) != 0 || is_word_char(start[size])) {
+    if (start == NULL || strncasecmp(start, word, size) != 0 || weir_sql_is_word_char(start[size])) {
         return false;
     }
     *cursor = start + size;
@@ -164,7 +62,7 @@ static bool take_words(const char **cursor, const char *const *words, size_t cou
 
 static Status syntax_error(const char *expected, const char *at, Error *err)
 {
-    const char *const start = skip_blank(at);
+    const char *const start = weir_sql_skip_blank(at);
     if (start == NULL || *start == '\0') {
         return weir_error_set(err, WEIR_ERR_SYNTAX, "expected %s at the end of the statement",
                               expected);
@@ -177,13 +75,13 @@ static Status syntax_error(const char *expected, const char *at, Error *err)
 /* name, schema.name, "na me".name: as written. */
 static Status take_name(Arena *arena, const char **cursor, const char **out, Error *err)
 {
-    const char *const start = skip_blank(*cursor);
+    const char *const start = weir_sql_skip_blank(*cursor);
     const char *c = start;
     for (;;) {
-        if (c == NULL || !(is_word_char(*c) || *c == '"')) {
+        if (c == NULL || !(weir_sql_is_word_char(*c) || *c == '"')) {
             return syntax_error("the name of a view", *cursor, err);
         }
-        c = skip_token(c);
+        c = weir_sql_skip_token(c);
         if (c == NULL || *c != '.') {
             break;
         }
@@ -200,16 +98,16 @@ static Status take_name(Arena *arena, const char **cursor, const char **out, Err
 /* (a, b, ...): as written, with the parentheses; NULL if there is none. */
 static Status take_column_list(Arena *arena, const char **cursor, const char **out, Error *err)
 {
-    const char *const start = skip_blank(*cursor);
+    const char *const start = weir_sql_skip_blank(*cursor);
     *out = NULL;
     if (start == NULL || *start != '(') {
         return WEIR_OK;
     }
     const char *c = start + 1;
     while (c != NULL && *c != '\0' && *c != ')' && *c != ';') {
-        c = skip_blank(c);
+        c = weir_sql_skip_blank(c);
         if (c != NULL && *c != ')') {
-            c = skip_token(c);
+            c = weir_sql_skip_token(c);
         }
     }
     if (c == NULL || *c != ')') {
@@ -244,7 +142,7 @@ static Status read_create(Arena *arena, const char *cursor, Statement *out, Erro
 
 static Status expect_end(const char *cursor, Error *err)
 {
-    const char *const rest = skip_blank(cursor);
+    const char *const rest = weir_sql_skip_blank(cursor);
     return rest != NULL && *rest == '\0' ? WEIR_OK
                                          : syntax_error("the end of the statement", cursor, err);
 }
@@ -288,12 +186,6 @@ static Status statement_classify(Arena *arena, Statement *out, Error *err)
         WEIR_TRY(take_name(arena, &cursor, &out->name, err));
         return expect_end(cursor, err);
     }
-    if (take_word(&cursor, "begin") || take_word(&cursor, "start")) {
-        out->kind = STATEMENT_BEGIN;
-    } else if (take_word(&cursor, "commit") || take_word(&cursor, "end") ||
-               take_word(&cursor, "rollback") || take_word(&cursor, "abort")) {
-        out->kind = STATEMENT_FINISH;
-    }
     return WEIR_OK;
 }
 
@@ -301,7 +193,7 @@ Status weir_statement_read(Arena *arena, const char *sql, const char **tail, Sta
                            Error *err)
 {
     bool is_open = false;
-    const char *const start = skip_blank(sql);
+    const char *const start = weir_sql_skip_blank(sql);
     const char *const end = statement_end(sql, &is_open);
     *out = (Statement){.kind = STATEMENT_EMPTY};
     *tail = *end == ';' ? end + 1 : end;

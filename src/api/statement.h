@@ -8,8 +8,6 @@
 typedef enum StatementKind {
     STATEMENT_EMPTY,   /* nothing but blanks and comments */
     STATEMENT_DUCKDB,  /* anything else: DuckDB's */
-    STATEMENT_BEGIN,   /* DuckDB's, and starts a transaction */
-    STATEMENT_FINISH,  /* DuckDB's, and ends one: COMMIT, END, ROLLBACK, ABORT */
     STATEMENT_CREATE,  /* CREATE [OR REPLACE] MATERIALIZED VIEW */
     STATEMENT_DROP,    /* DROP MATERIALIZED VIEW */
     STATEMENT_REFRESH, /* REFRESH MATERIALIZED VIEW */

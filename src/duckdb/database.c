@@ -25,10 +25,11 @@ void weir_database_unref(void *data)
 }
 
 static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_connection connection,
-                     Error *err)
+                     bool is_capturing, Error *err)
 {
     WEIR_TRY(weir_connector_new(handle, connection, &database->connector, err));
-    WEIR_TRY(weir_duck_host_new(database->mem, database->connector, &database->host, err));
+    WEIR_TRY(weir_duck_host_new(database->mem, database->connector, is_capturing, &database->host,
+                                err));
     const Host host = weir_duck_host_functions(database->host);
     WEIR_TRY(weir_engine_new(database->mem, &host, &database->engine, err));
     WEIR_TRY(weir_sql_functions_register(database, connection, err));
@@ -37,7 +38,7 @@ static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_conn
 }
 
 Status weir_database_attach(duckdb_database handle, duckdb_connection connection,
-                            WeirDatabase **out, Error *err)
+                            bool is_capturing, WeirDatabase **out, Error *err)
 {
     Mem *const mem = weir_mem_new(0);
     WeirDatabase *database = mem == NULL ? NULL : weir_mem_zalloc(mem, sizeof *database, err);
@@ -49,7 +50,7 @@ Status weir_database_attach(duckdb_database handle, duckdb_connection connection
     }
     database->mem = mem;
     atomic_init(&database->ref_count, 1);
-    const Status status = attach(database, handle, connection, err);
+    const Status status = attach(database, handle, connection, is_capturing, err);
     if (status != WEIR_OK) {
         weir_database_unref(database);
         return status;

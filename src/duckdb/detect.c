@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "duckdb/query.h"
+#include "duckdb/table_scan.h"
 #include "view/names.h"
 
 enum { DETECT_MAX_ATTEMPTS = 16 };
@@ -314,34 +315,6 @@ Status weir_detect_sync(const DetectJob *job, Error *err)
 
 /* --- loading ---------------------------------------------------------------------------------- */
 
-typedef struct TableExtent {
-    int64_t row_count;
-    int64_t last_row; /* -1 = no rows */
-} TableExtent;
-
-static Status query_extent(const DetectJob *job, TableExtent *out, Error *err)
-{
-    Buf sql;
-    weir_buf_init(&sql, job->host->mem, SIZE_MAX);
-    weir_buf_puts(&sql, "SELECT count(*), coalesce(max(rowid), -1) FROM ");
-    weir_name_put_sql(&sql, job->name);
-    Status status = weir_buf_status(&sql, err);
-    if (status == WEIR_OK) {
-        duckdb_result result = {0};
-        status = weir_query(job->host->scan, sql.data, WEIR_ERR_HOST, &result, err);
-        if (status == WEIR_OK) {
-            Rows rows = weir_rows(&result);
-            const bool has_row = weir_rows_next(&rows);
-            *out = (TableExtent){.row_count = has_row ? weir_rows_i64(&rows, 0) : 0,
-                                 .last_row = has_row ? weir_rows_i64(&rows, 1) : -1};
-            weir_rows_deinit(&rows);
-            duckdb_destroy_result(&result);
-        }
-    }
-    weir_buf_deinit(&sql);
-    return status;
-}
-
 Status weir_detect_load(const DetectJob *job, Error *err)
 {
     WEIR_ASSERT(job->baseline->row_count == 0);
@@ -349,13 +322,13 @@ Status weir_detect_load(const DetectJob *job, Error *err)
     TableExtent after = {0};
     RowSum total = {0};
     Fetcher *fetcher = NULL;
-    WEIR_TRY(query_extent(job, &before, err));
+    WEIR_TRY(weir_table_extent(job->host, job->name, &before, err));
     WEIR_TRY(weir_fetcher_new(job, &fetcher, err));
     const Status status = fetch_new(job, fetcher, -1, before.last_row, &total, err);
     weir_fetcher_free(fetcher);
     WEIR_TRY(status);
-    WEIR_TRY(query_extent(job, &after, err));
+    WEIR_TRY(weir_table_extent(job->host, job->name, &after, err));
     const bool has_moved =
-        before.last_row != after.last_row || (uint64_t)before.row_count != total.row_count;
+        before.last_row != after.last_row || before.row_count != total.row_count;
     return has_moved ? weir_detect_sync(job, err) : WEIR_OK;
 }

@@ -5,7 +5,8 @@
 #include "duckdb/host_priv.h"
 #include "duckdb/query.h"
 
-Status weir_duck_host_new(Mem *mem, Connector *connector, DuckHost **out, Error *err)
+Status weir_duck_host_new(Mem *mem, Connector *connector, bool is_capturing, DuckHost **out,
+                          Error *err)
 {
     DuckHost *host = weir_mem_zalloc(mem, sizeof *host, err);
     if (host == NULL) {
@@ -17,6 +18,7 @@ Status weir_duck_host_new(Mem *mem, Connector *connector, DuckHost **out, Error 
         return status;
     }
     host->mem = mem;
+    host->is_capturing = is_capturing;
     host->group_rows = BASELINE_GROUP_ROWS;
     host->connector = weir_connector_ref(connector);
     weir_arena_init(&host->arena, mem, 0);
@@ -198,6 +200,7 @@ Host weir_duck_host_functions(DuckHost *host)
 {
     return (Host){
         .context = host,
+        .is_capturing = host->is_capturing,
         .begin = host_begin,
         .end = host_end,
         .plan = weir_duck_host_plan,

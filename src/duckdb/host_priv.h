@@ -35,6 +35,7 @@ struct DuckHost {
     HostProgram *programs;       /* those with a prepared statement */
     Lock lock; /* protects is_interrupted, and scan and sessions against interrupt */
     bool is_interrupted;
+    bool is_capturing;   /* see view/host.h */
     uint32_t group_rows; /* of a baseline group; smaller in tests */
 };
 

@@ -1,6 +1,7 @@
 /* host_table.c: followed tables. */
 #include "duckdb/detect.h"
 #include "duckdb/table_facts.h"
+#include "duckdb/table_scan.h"
 #include "view/names.h"
 
 struct HostTable {
@@ -8,8 +9,9 @@ struct HostTable {
     Arena arena;    /* the name */
     TableName name;
     int64_t oid; /* when it was last seen; tells a renamed table from a dropped one */
-    Baseline baseline;
-    bool is_followed; /* has a baseline */
+    Baseline baseline;  /* of a host that captures: only its schema is used */
+    bool is_followed;
+    uint64_t row_count; /* of a host that captures: when it was last read */
     char *facts;      /* owned: the definition that the baseline stands on */
 };
 
@@ -55,7 +57,7 @@ void weir_duck_host_table_close(void *context, HostTable *table)
     weir_mem_free(host->mem, table);
 }
 
-/* Loads a new baseline beside the old one. */
+/* Makes a new baseline beside the old one. */
 static Status load_baseline(HostTable *table, const Schema *schema, Baseline *fresh, Error *err)
 {
     DuckHost *const host = table->host;
@@ -63,7 +65,9 @@ static Status load_baseline(HostTable *table, const Schema *schema, Baseline *fr
     WEIR_TRY(weir_baseline_init(fresh, host->mem, host->pool, schema, host->group_rows, err));
     const DetectJob job = {
         .host = host, .name = &table->name, .baseline = fresh, .report = &report};
-    const Status status = weir_detect_load(&job, err);
+    const Status status = host->is_capturing
+                              ? weir_table_count_rows(host, &table->name, &table->row_count, err)
+                              : weir_detect_load(&job, err);
     if (status != WEIR_OK) {
         weir_baseline_deinit(fresh);
     }
@@ -97,6 +101,19 @@ Status weir_duck_host_table_follow(void *context, HostTable *table, const char *
     return WEIR_OK;
 }
 
+/* Nothing is compared: the writers tell what they change. A table that was made anew is another one,
+ * and its rows were not told. */
+static Status capture_sync(HostTable *table, SyncReport *report, Error *err)
+{
+    DuckHost *const host = table->host;
+    int64_t oid = 0;
+    WEIR_TRY(weir_table_oid(host, &table->name, &oid, err));
+    WEIR_TRY(weir_table_count_rows(host, &table->name, &table->row_count, err));
+    report->method = oid == table->oid ? SYNC_UNCHANGED : SYNC_RELOADED;
+    table->oid = oid;
+    return WEIR_OK;
+}
+
 /* The definition must still be the one that the views were planned on. */
 static Status check_definition(HostTable *table, Error *err)
 {
@@ -121,6 +138,9 @@ Status weir_duck_host_table_sync(void *context, HostTable *table, HostVisit visi
     WEIR_ASSERT(table->is_followed);
     *report = (SyncReport){.method = SYNC_UNCHANGED};
     WEIR_TRY(check_definition(table, err));
+    if (host->is_capturing) {
+        return capture_sync(table, report, err);
+    }
     const DetectJob job = {
         .host = host,
         .name = &table->name,
@@ -135,13 +155,18 @@ Status weir_duck_host_table_sync(void *context, HostTable *table, HostVisit visi
 Status weir_duck_host_table_scan(void *context, HostTable *table, HostVisit visit, void *user,
                                  Error *err)
 {
-    WEIR_UNUSED(context);
-    return table->is_followed ? weir_baseline_scan(&table->baseline, visit, user, err) : WEIR_OK;
+    DuckHost *const host = context;
+    if (!table->is_followed) {
+        return WEIR_OK;
+    }
+    return host->is_capturing
+               ? weir_table_scan(host, &table->name, &table->baseline.schema, visit, user, err)
+               : weir_baseline_scan(&table->baseline, visit, user, err);
 }
 
 uint64_t weir_duck_host_table_row_count(const HostTable *table)
 {
-    return table->baseline.row_count;
+    return table->host->is_capturing ? table->row_count : table->baseline.row_count;
 }
 
 size_t weir_duck_host_table_bytes(const HostTable *table)

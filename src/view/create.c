@@ -206,6 +206,7 @@ Status weir_engine_create(Engine *engine, const CreateSpec *spec, CreateResult *
     CreateResult *const made = result == NULL ? &ignored : result;
     *made = (CreateResult){0};
     weir_lock_acquire(&engine->lock);
+    atomic_fetch_add(&engine->epoch, 1);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
         status = create_locked(engine, spec, made, err);
@@ -243,6 +244,7 @@ Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count
 {
     CreateResult result = {0};
     weir_lock_acquire(&engine->lock);
+    atomic_fetch_add(&engine->epoch, 1);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
         status = refresh_locked(engine, name, &result, err);

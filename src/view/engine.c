@@ -136,9 +136,21 @@ static Status sync_locked(Engine *engine, const char *table_name, uint64_t *chan
     return status;
 }
 
+/* A table that a pass had to give up. */
+static bool has_lost_table(const Engine *engine)
+{
+    for (size_t i = 0; i < engine->table_count; i++) {
+        if (engine->tables[i]->host_table == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Status weir_engine_freshen(Engine *engine, Error *err)
 {
-    if (!engine->auto_sync || engine->table_count == 0) {
+    if (!engine->auto_sync || engine->table_count == 0 ||
+        (engine->host.is_capturing && !has_lost_table(engine))) {
         return WEIR_OK;
     }
     WEIR_TRY(engine->host.begin(engine->host.context, err));
@@ -258,6 +270,7 @@ Status weir_engine_track(Engine *engine, const char *table, bool is_manual, uint
                          Error *err)
 {
     weir_lock_acquire(&engine->lock);
+    atomic_fetch_add(&engine->epoch, 1);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
         status = track_locked(engine, table, is_manual, row_count, err);

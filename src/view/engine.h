@@ -8,6 +8,7 @@
 #ifndef WEIR_VIEW_ENGINE_H
 #define WEIR_VIEW_ENGINE_H
 
+#include "trace/row_table.h"
 #include "view/host.h"
 
 typedef struct Engine Engine;
@@ -135,8 +136,8 @@ typedef struct ViewInfo {
 typedef struct TableInfo {
     TableName name;
     const char *columns;   /* followed columns, comma separated */
-    const char *method;    /* "fingerprint" */
-    const char *last_sync; /* "unchanged", "appended", "diffed", "never", or the error */
+    const char *method;    /* "fingerprint", "capture", "manual" */
+    const char *last_sync; /* a SyncMethod, "never", or the error */
     uint64_t row_count;
     uint64_t sync_count;
     uint64_t diff_count;
@@ -162,6 +163,43 @@ Status weir_engine_dependencies(Engine *engine, const char *name, Arena *arena,
 /* The IR and the circuit, as text: of a view by name, or of a SELECT that is only planned. */
 Status weir_engine_explain(Engine *engine, const char *name_or_sql, const ViewSettings *settings,
                            Buf *out, Error *err) WEIR_MUST_CHECK;
+
+/* ---- commits told by the writer ------------------------------------------------------------- */
+
+/* What a writer must know of a table whose rows it changes. */
+typedef struct CaptureShape {
+    bool is_followed;
+    uint64_t follow_id; /* another one whenever other columns are followed */
+    Schema schema;      /* the followed columns, with names; in the arena */
+    uint64_t epoch;     /* weir_engine_epoch at that moment */
+} CaptureShape;
+
+/* Rises before any table begins to be followed, or other columns of one. Any thread; does not wait. */
+uint64_t weir_engine_epoch(const Engine *engine);
+
+Status weir_engine_capture_shape(Engine *engine, const TableName *name, Arena *arena,
+                                 CaptureShape *out, Error *err) WEIR_MUST_CHECK;
+
+/* The net change of one table. */
+typedef struct TableChange {
+    TableName name;
+    uint64_t follow_id; /* of the shape that the rows have */
+    RowTable *rows;     /* a bag of all followed columns; borrowed; NULL = changed, but not known how */
+} TableChange;
+
+typedef struct EngineCommit {
+    const TableChange *changes;
+    size_t change_count;
+    bool is_unknown;      /* any table may have changed */
+    bool has_definitions; /* tables may have been altered, dropped, or made again */
+    Status (*run)(void *context, Error *err); /* commits in the database; NULL = that is done */
+    void *context;
+} EngineCommit;
+
+/* Commits, and brings every view up to that commit: one generation. The commits of all writers come
+ * one after another. If run fails nothing has happened; WEIR_OK otherwise, since there is nothing to
+ * take back: a view that cannot follow is broken, as after a sync. Only for a capturing host. */
+Status weir_engine_commit(Engine *engine, const EngineCommit *commit, Error *err) WEIR_MUST_CHECK;
 
 /* ---- sources fed by hand -------------------------------------------------------------------- */
 

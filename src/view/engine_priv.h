@@ -13,6 +13,8 @@
 #include "view/feed.h"
 #include "view/names.h"
 
+#include <stdatomic.h>
+
 /* A table that at least one view reads, or that the user asked to follow. */
 typedef struct TrackedTable {
     Arena arena; /* names, types */
@@ -25,8 +27,10 @@ typedef struct TrackedTable {
     size_t column_count;
     RowTable delta; /* this sync's net change, all columns as key; valid if has_delta */
     bool has_delta_table;
+    RowTable *captured;    /* the pass under way has this change instead; borrowed */
     bool has_changed;      /* the pass under way found a change */
-    bool is_fresh;         /* the pass under way opened it again */
+    bool is_fresh;         /* the pass under way has no change to tell: its views are rebuilt */
+    uint64_t follow_id;    /* of the present columns */
     RowTable notified;     /* net rows told by hand that no sync has seen yet; if has_delta_table */
     size_t notified_limit; /* rows, from which on those of weight 0 are looked for and forgotten */
     bool is_manual;        /* changes come by hand; synced only when asked for by name */
@@ -106,6 +110,8 @@ struct Engine {
     TrackedTable **tables;
     size_t table_count;
     size_t table_capacity;
+    _Atomic uint64_t epoch;
+    uint64_t last_follow_id;
     uint64_t generation;
     bool has_new_view; /* the pass under way brings one, which is a new generation */
     bool has_dropped;  /* there were views that are no more */
@@ -159,6 +165,12 @@ void weir_table_free(Engine *engine, TrackedTable *table);
 Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_rows, Error *err)
     WEIR_MUST_CHECK;
 void weir_table_end_sync(TrackedTable *table);
+
+/* What the table holds is not known any more; it is opened again by the next pass that can. */
+void weir_table_give_up(Engine *engine, TrackedTable *table, const Error *reason);
+
+/* Takes what a writer told of as this pass's delta. The rows are borrowed until the pass's end. */
+void weir_table_take_captured(TrackedTable *table, RowTable *rows);
 
 /* ---- views (view.c) ------------------------------------------------------------------------- */
 

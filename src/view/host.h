@@ -30,7 +30,7 @@ typedef struct HostPlan {
     const char *const *column_names; /* as CREATE VIEW would name them */
 } HostPlan;
 
-/* A followed table: the host keeps what it needs to find changes (a baseline). */
+/* A followed table: the host keeps what it needs to find changes (a baseline, unless it captures). */
 typedef struct HostTable HostTable;
 
 /* How a sync found its answer. */
@@ -38,6 +38,8 @@ typedef enum SyncMethod {
     SYNC_UNCHANGED, /* proven unchanged */
     SYNC_APPENDED,  /* only rows behind the last row id */
     SYNC_DIFFED,    /* row groups compared row by row */
+    SYNC_CAPTURED,  /* the writer told of every row */
+    SYNC_RELOADED,  /* what has changed is not known: read anew */
 } SyncMethod;
 
 typedef struct SyncReport {
@@ -50,6 +52,10 @@ typedef Status (*HostVisit)(void *user, const Batch *batch, Error *err);
 
 typedef struct Host {
     void *context; /* borrowed */
+
+    /* Every change of a followed table comes with weir_engine_commit: a sync has nothing to find but
+     * altered definitions, and tables are read from the snapshot instead of from a baseline. */
+    bool is_capturing;
 
     /* Opens what the following calls need and fixes one snapshot of the committed data. */
     Status (*begin)(void *context, Error *err);
@@ -84,11 +90,12 @@ typedef struct Host {
 
     /* The difference between baseline and snapshot as batches of the followed columns with weights;
      * the baseline becomes the snapshot. A dropped or altered table: WEIR_ERR_SOURCE_CHANGED, and
-     * the baseline stays. After any other failure the table must be closed. */
+     * the baseline stays. After any other failure the table must be closed. A host that captures has
+     * no difference: it reports SYNC_UNCHANGED, or SYNC_RELOADED if it is another table now. */
     Status (*table_sync)(void *context, HostTable *table, HostVisit visit, void *user,
                          SyncReport *report, Error *err);
 
-    /* Every row of the baseline. */
+    /* Every row of the baseline, or of the snapshot if the host captures. */
     Status (*table_scan)(void *context, HostTable *table, HostVisit visit, void *user, Error *err);
     uint64_t (*table_row_count)(const HostTable *table);
     size_t (*table_bytes)(const HostTable *table);

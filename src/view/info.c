@@ -124,11 +124,14 @@ static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena
                          Error *err)
 {
     static const char *const METHODS[] = {
-        [SYNC_UNCHANGED] = "unchanged", [SYNC_APPENDED] = "appended", [SYNC_DIFFED] = "diffed"};
+        [SYNC_UNCHANGED] = "unchanged", [SYNC_APPENDED] = "appended", [SYNC_DIFFED] = "diffed",
+        [SYNC_CAPTURED] = "captured",   [SYNC_RELOADED] = "reloaded"};
     Status status = WEIR_OK;
     Buf columns;
     *out = (TableInfo){
-        .method = table->is_manual ? "manual" : "fingerprint",
+        .method = table->is_manual            ? "manual"
+                  : engine->host.is_capturing ? "capture"
+                                              : "fingerprint",
         .last_sync = table->sync_count == 0 ? "never" : METHODS[table->report.method],
         .row_count = weir_table_row_count(engine, table),
         .sync_count = table->sync_count,

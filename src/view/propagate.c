@@ -10,7 +10,10 @@
  *
  * A table whose sync fails makes its views unreadable until a sync succeeds. If it fails when its
  * baseline has moved already, the delta is lost: then its views are broken as well, and rebuilt when
- * the table has been read anew. */
+ * the table has been read anew.
+ *
+ * With a host that captures, a pass begins with what a writer told (commit.c). A table of which it is
+ * only known that it changed is fresh: its views are rebuilt, and again the difference is told. */
 #include "view/engine_priv.h"
 
 void weir_engine_break_views_of(Engine *engine, const TrackedTable *table)
@@ -68,6 +71,17 @@ static bool view_can_rebuild(View *view)
     return is_complete && view->is_due;
 }
 
+static bool view_reads_fresh_table(const View *view)
+{
+    for (size_t i = 0; i < view->input_count; i++) {
+        const TrackedTable *const table = view->inputs[i].table;
+        if (table != NULL && table->is_fresh && table->error.code == WEIR_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void view_advance(Engine *engine, View *view)
 {
     Error err = {0};
@@ -76,6 +90,8 @@ static void view_advance(Engine *engine, View *view)
         if (!view_can_rebuild(view)) {
             return;
         }
+        status = weir_view_populate(engine, view, &err);
+    } else if (view_reads_fresh_table(view)) {
         status = weir_view_populate(engine, view, &err);
     } else if (weir_view_has_changed_input(view)) {
         status = weir_view_step(engine, view, &err);
@@ -90,7 +106,7 @@ void weir_engine_advance_views(Engine *engine)
     bool is_new_generation = engine->has_new_view;
     engine->has_new_view = false;
     for (size_t i = 0; i < engine->table_count; i++) {
-        if (engine->tables[i]->has_changed) {
+        if (engine->tables[i]->has_changed || engine->tables[i]->is_fresh) {
             engine->tables[i]->generation = engine->generation + 1;
             is_new_generation = true;
         }

@@ -61,6 +61,12 @@ static void table_close(Engine *engine, TrackedTable *table)
     }
 }
 
+void weir_table_give_up(Engine *engine, TrackedTable *table, const Error *reason)
+{
+    table->error = *reason;
+    table_close(engine, table);
+}
+
 /* Appends the columns that are not followed yet to the table's own list. */
 static Status table_add_columns(TrackedTable *table, const char *const *columns,
                                 const LogicalType *const *types, size_t count, Error *err)
@@ -107,6 +113,7 @@ static Status table_follow(Engine *engine, TrackedTable *table, const char *cons
                                            table->types, table->column_count, err);
         if (status == WEIR_OK) {
             table_drop_delta(table); /* made again with the columns there are now */
+            table->follow_id = ++engine->last_follow_id;
             table->was_synced = true;
         }
     }
@@ -226,8 +233,9 @@ static Status bag_visit(void *user, const Batch *batch, Error *err)
 Status weir_table_visit_delta(TrackedTable *table, const size_t *columns, size_t column_count,
                               HostVisit visit, void *user, Error *err)
 {
-    WEIR_ASSERT(table->has_delta_table);
-    return weir_bag_visit(&table->delta, columns, column_count, table->arena.mem, visit, user, err);
+    WEIR_ASSERT(table->has_delta_table || table->captured != NULL);
+    const RowTable *const delta = table->captured != NULL ? table->captured : &table->delta;
+    return weir_bag_visit(delta, columns, column_count, table->arena.mem, visit, user, err);
 }
 
 Status weir_table_visit_contents(Engine *engine, const TrackedTable *table, HostVisit visit,
@@ -235,16 +243,22 @@ Status weir_table_visit_contents(Engine *engine, const TrackedTable *table, Host
 {
     WEIR_VERIFY(table->host_table != NULL, err);
     WEIR_TRY(engine->host.table_scan(engine->host.context, table->host_table, visit, user, err));
-    if (!table->has_delta_table) {
-        return WEIR_OK;
+    if (!table->has_delta_table || engine->host.is_capturing) {
+        return WEIR_OK; /* a snapshot has the rows that were told */
     }
     return weir_bag_visit(&table->notified, NULL, table->column_count, table->arena.mem, visit,
                           user, err);
 }
 
-/* What was told by hand has reached the views already: only the rest is news. */
-static Status table_settle_notified(TrackedTable *table, Error *err)
+/* What was told by hand has reached the views already: only the rest is news. Where there is nothing
+ * to compare with, that is not known. */
+static Status table_settle_notified(const Engine *engine, TrackedTable *table, Error *err)
 {
+    if (engine->host.is_capturing) {
+        table->is_fresh = table->is_fresh || table->is_manual;
+        weir_row_table_clear(&table->notified);
+        return WEIR_OK;
+    }
     BagTarget target = {.bag = &table->delta, .sign = -1};
     WEIR_TRY(weir_bag_visit(&table->notified, NULL, table->column_count, table->arena.mem,
                             bag_visit, &target, err));
@@ -252,13 +266,13 @@ static Status table_settle_notified(TrackedTable *table, Error *err)
     return WEIR_OK;
 }
 
-static uint64_t table_count_changes(const TrackedTable *table)
+static uint64_t count_changes(const RowTable *delta)
 {
     uint64_t changed = 0;
     uint64_t cursor = 0;
     Row *rows[BATCH_CAPACITY];
     for (;;) {
-        const size_t found = weir_row_table_scan(&table->delta, &cursor, rows, BATCH_CAPACITY);
+        const size_t found = weir_row_table_scan(delta, &cursor, rows, BATCH_CAPACITY);
         for (size_t i = 0; i < found; i++) {
             const int64_t weight = weir_row_weight(rows[i]);
             changed += weight < 0 ? (uint64_t)-weight : (uint64_t)weight;
@@ -298,8 +312,9 @@ static Status table_find_changes(Engine *engine, TrackedTable *table, Error *err
     Status status = engine->host.table_sync(engine->host.context, table->host_table, bag_visit,
                                             &target, &table->report, err);
     const bool has_moved = status == WEIR_OK || table->delta.row_count > 0;
+    table->is_fresh = status == WEIR_OK && table->report.method == SYNC_RELOADED;
     if (status == WEIR_OK) {
-        status = table_settle_notified(table, err);
+        status = table_settle_notified(engine, table, err);
     }
     if (status != WEIR_OK && has_moved) {
         table_close(engine, table);
@@ -322,9 +337,9 @@ Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_ro
         return status;
     }
     weir_error_clear(&table->error);
+    table->diff_count += table->report.method == SYNC_DIFFED || table->is_fresh;
     if (!table->is_fresh) {
-        table->diff_count += table->report.method == SYNC_DIFFED;
-        *changed_rows = table_count_changes(table);
+        *changed_rows = count_changes(&table->delta);
         table->has_changed = *changed_rows > 0;
     }
     return WEIR_OK;
@@ -382,8 +397,16 @@ Status weir_table_notify(Engine *engine, TrackedTable *table, int64_t sign, cons
         return status;
     }
     table_compact_notified(table);
-    table->has_changed = table_count_changes(table) > 0;
+    table->has_changed = count_changes(&table->delta) > 0;
     return WEIR_OK;
+}
+
+void weir_table_take_captured(TrackedTable *table, RowTable *rows)
+{
+    table->captured = rows;
+    table->report = (SyncReport){.method = SYNC_CAPTURED};
+    table->sync_count++;
+    table->has_changed = count_changes(rows) > 0;
 }
 
 void weir_table_end_sync(TrackedTable *table)
@@ -391,6 +414,7 @@ void weir_table_end_sync(TrackedTable *table)
     if (table->has_delta_table) {
         weir_row_table_clear(&table->delta);
     }
+    table->captured = NULL;
     table->has_changed = false;
     table->is_fresh = false;
 }

@@ -1,0 +1,136 @@
+/* sql_lexer.c: tokens as DuckDB's lexer cuts them, as far as it takes to know where they end: '..' and
+ * ".." with doubled quotes, e'..' with backslashes, $tag$ .. $tag$, -- and nested block comments. */
+#include "base/sql_lexer.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+bool weir_sql_is_word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* Behind the quoted text that starts at c with the character *c; NULL if it does not end. */
+static const char *skip_quoted(const char *c, bool has_escapes)
+{
+    const char quote = *c++;
+    while (*c != '\0') {
+        const bool is_escape = has_escapes && *c == '\\' && c[1] != '\0';
+        if (is_escape || (*c == quote && c[1] == quote)) {
+            c += 2;
+        } else if (*c == quote) {
+            return c + 1;
+        } else {
+            c++;
+        }
+    }
+    return NULL;
+}
+
+/* Behind $tag$ ... $tag$; c + 1 if it is no dollar quote; NULL if it does not end. */
+static const char *skip_dollar(const char *c)
+{
+    const char *tag_end = c + 1;
+    while (weir_sql_is_word_char(*tag_end)) {
+        tag_end++;
+    }
+    if (*tag_end != '$' || isdigit((unsigned char)c[1])) {
+        return c + 1;
+    }
+    const size_t tag_size = (size_t)(tag_end + 1 - c);
+    for (const char *end = tag_end + 1; *end != '\0'; end++) {
+        if (strncmp(end, c, tag_size) == 0) {
+            return end + tag_size;
+        }
+    }
+    return NULL;
+}
+
+static const char *skip_block_comment(const char *c)
+{
+    size_t depth = 0;
+    while (*c != '\0') {
+        if (c[0] == '/' && c[1] == '*') {
+            depth++;
+            c += 2;
+        } else if (c[0] == '*' && c[1] == '/') {
+            depth--;
+            c += 2;
+            if (depth == 0) {
+                return c;
+            }
+        } else {
+            c++;
+        }
+    }
+    return NULL;
+}
+
+const char *weir_sql_skip_blank(const char *c)
+{
+    while (c != NULL && *c != '\0') {
+        if (isspace((unsigned char)*c)) {
+            c++;
+        } else if (c[0] == '-' && c[1] == '-') {
+            c += strcspn(c, "\n");
+        } else if (c[0] == '/' && c[1] == '*') {
+            c = skip_block_comment(c);
+        } else {
+            break;
+        }
+    }
+    return c;
+}
+
+const char *weir_sql_skip_token(const char *c)
+{
+    if ((*c == 'e' || *c == 'E') && c[1] == '\'') {
+        return skip_quoted(c + 1, true);
+    }
+    if (*c == '\'' || *c == '"') {
+        return skip_quoted(c, false);
+    }
+    if (*c == '$') {
+        return skip_dollar(c);
+    }
+    if (weir_sql_is_word_char(*c)) {
+        while (weir_sql_is_word_char(*c) || *c == '$') {
+            c++;
+        }
+        return c;
+    }
+    return c + 1;
+}
+
+bool weir_sql_token_next(SqlToken *token)
+{
+    const uint32_t depth = token->depth;
+    const char *const start = weir_sql_skip_blank(token->end);
+    if (start == NULL || *start == '\0') {
+        return false;
+    }
+    const char *const end = weir_sql_skip_token(start);
+    if (end == NULL) {
+        return false;
+    }
+    const bool opens = *start == '(' || *start == '[' || *start == '{';
+    const bool closes = *start == ')' || *start == ']' || *start == '}';
+    token->start = start;
+    token->end = end;
+    token->depth = opens ? depth + 1 : closes && depth > 0 ? depth - 1 : depth;
+    return true;
+}
+
+bool weir_sql_token_is(const SqlToken *token, const char *word)
+{
+    const size_t size = (size_t)(token->end - token->start);
+    return size == strlen(word) && strncasecmp(token->start, word, size) == 0;
+}
+
+bool weir_sql_token_is_name(const SqlToken *token)
+{
+    return token->start[0] == '"' ||
+           (weir_sql_is_word_char(token->start[0]) && !isdigit((unsigned char)token->start[0]) &&
+            token->end[-1] != '\'');
+}

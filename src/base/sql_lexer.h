@@ -1,0 +1,32 @@
+/* sql_lexer.h: SQL text token by token. It knows quotes, comments and brackets, and no grammar. */
+#ifndef WEIR_BASE_SQL_LEXER_H
+#define WEIR_BASE_SQL_LEXER_H
+
+#include "base/base.h"
+
+/* A letter, a digit, '_', or part of a character beyond ASCII. */
+bool weir_sql_is_word_char(char c);
+
+/* Behind blanks and comments; NULL if a comment does not end. */
+const char *weir_sql_skip_blank(const char *c);
+
+/* Behind the token that starts at c (not blank, not the end); NULL if it does not end. */
+const char *weir_sql_skip_token(const char *c);
+
+/* Begin with {.end = text}. */
+typedef struct SqlToken {
+    const char *start;
+    const char *end;
+    uint32_t depth; /* brackets open behind it */
+} SqlToken;
+
+/* Steps to the next token; false at the end, or if a quote or comment is open. */
+bool weir_sql_token_next(SqlToken *token);
+
+/* Without case. */
+bool weir_sql_token_is(const SqlToken *token, const char *word);
+
+/* A word or a quoted name. */
+bool weir_sql_token_is_name(const SqlToken *token);
+
+#endif

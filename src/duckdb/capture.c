@@ -1,0 +1,229 @@
+/* capture.c: statements, transactions and commits of one connection. */
+#include "duckdb/capture_priv.h"
+
+#include "duckdb/query.h"
+
+Status weir_capture_new(WeirDatabase *database, duckdb_connection connection, Capture **out,
+                        Error *err)
+{
+    Capture *capture = weir_mem_zalloc(database->mem, sizeof *capture, err);
+    if (capture == NULL) {
+        return err->code;
+    }
+    capture->database = database;
+    capture->mem = database->mem;
+    capture->connection = connection;
+    weir_arena_init(&capture->arena, capture->mem, 0);
+    for (size_t i = 0; i < CAPTURE_KNOWN_TARGETS; i++) {
+        weir_arena_init(&capture->targets[i].arena, capture->mem, 0);
+    }
+    capture->pool = weir_page_pool_new(capture->mem, err);
+    if (capture->pool == NULL) {
+        weir_capture_free(capture);
+        return err->code;
+    }
+    *out = capture;
+    return WEIR_OK;
+}
+
+void weir_capture_free(Capture *capture)
+{
+    if (capture == NULL) {
+        return;
+    }
+    weir_capture_forget(capture);
+    for (size_t i = 0; i < CAPTURE_KNOWN_TARGETS; i++) {
+        weir_arena_deinit(&capture->targets[i].arena);
+    }
+    weir_arena_deinit(&capture->arena);
+    weir_page_pool_free(capture->pool);
+    weir_mem_free(capture->mem, capture);
+}
+
+bool weir_capture_is_in_transaction(const Capture *capture)
+{
+    return capture->is_in_transaction;
+}
+
+/* ---- commits ---------------------------------------------------------------------------------- */
+
+typedef struct CommitRun {
+    Capture *capture;
+    const char *sql;
+    CapturedResult *out;
+} CommitRun;
+
+static Status commit_run(void *context, Error *err)
+{
+    const CommitRun *const run = context;
+    return weir_capture_plain(run->capture, run->sql, run->out, err);
+}
+
+/* Tells the engine what the transaction changed, around the statement that commits it (sql NULL: it
+ * is committed). The transaction is over in any case. */
+static Status commit(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+{
+    Arena arena;
+    Status status = WEIR_OK;
+    size_t count = 0;
+    CommitRun run = {.capture = capture, .sql = sql, .out = out};
+    weir_arena_init(&arena, capture->mem, 0);
+    for (const CapturedTable *table = capture->tables; table != NULL; table = table->next) {
+        count++;
+    }
+    TableChange *changes = weir_arena_calloc(&arena, count, sizeof *changes, err);
+    EngineCommit told = {
+        .changes = changes,
+        .change_count = count,
+        .is_unknown = capture->is_unknown,
+        .has_definitions = capture->has_definitions,
+        .run = sql == NULL ? NULL : commit_run,
+        .context = &run,
+    };
+    if (changes == NULL) { /* no memory for the list: all that is known is that something changed */
+        told.change_count = 0;
+        told.is_unknown = true;
+        weir_error_clear(err);
+    }
+    CapturedTable *table = capture->tables;
+    for (size_t i = 0; i < told.change_count; i++, table = table->next) {
+        changes[i] = (TableChange){.name = table->name,
+                                   .follow_id = table->follow_id,
+                                   .rows = table->is_known ? &table->rows : NULL};
+    }
+    status = weir_engine_commit(capture->database->engine, &told, err);
+    weir_arena_deinit(&arena);
+    weir_capture_forget(capture);
+    return status;
+}
+
+static bool has_changes(const Capture *capture)
+{
+    return capture->tables != NULL || capture->is_unknown || capture->has_definitions;
+}
+
+/* ---- statements ------------------------------------------------------------------------------- */
+
+static void forget_names(Capture *capture)
+{
+    atomic_fetch_add(&capture->database->name_epoch, 1);
+}
+
+static Status execute_session(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+{
+    const Status status = weir_capture_plain(capture, sql, out, err);
+    capture->has_new_names = true;
+    forget_names(capture);
+    return status;
+}
+
+/* Something that is no DML: it is run as it is, and told of afterwards. */
+static Status execute_other(Capture *capture, const char *sql, const WriteShape *shape,
+                            CapturedResult *out, Error *err)
+{
+    WEIR_TRY(execute_session(capture, sql, out, err));
+    capture->is_unknown = capture->is_unknown || shape->kind == WRITE_UNKNOWN;
+    capture->has_definitions = true;
+    return capture->is_in_transaction ? WEIR_OK : commit(capture, NULL, NULL, err);
+}
+
+static void roll_back(Capture *capture)
+{
+    Error ignored = {0};
+    CapturedResult result = {0};
+    if (weir_capture_plain(capture, "ROLLBACK", &result, &ignored) == WEIR_OK) {
+        weir_captured_result_deinit(&result, capture->mem);
+    }
+    weir_capture_forget(capture);
+}
+
+/* A transaction of its own around the statement. */
+static Status execute_alone(Capture *capture, const char *sql, const WriteShape *shape,
+                            const CaptureTarget *target, CapturedResult *out, Error *err)
+{
+    CapturedResult ignored = {0};
+    WEIR_TRY(weir_query_run(capture->connection, "BEGIN", err));
+    Status status = weir_capture_run(capture, sql, shape, target, out, err);
+    if (status != WEIR_OK) {
+        roll_back(capture);
+        return status;
+    }
+    status = commit(capture, "COMMIT", &ignored, err);
+    weir_captured_result_deinit(&ignored, capture->mem);
+    if (status != WEIR_OK) {
+        weir_captured_result_deinit(out, capture->mem);
+        roll_back(capture);
+        return status;
+    }
+    return WEIR_OK;
+}
+
+/* A table that nobody follows, or that cannot be told: if one began to be followed meanwhile, it may
+ * or may not have been filled with these rows. */
+static Status execute_unfollowed(Capture *capture, const char *sql, const CaptureTarget *target,
+                                 CapturedResult *out, Error *err)
+{
+    WEIR_TRY(weir_capture_plain(capture, sql, out, err));
+    if (target == NULL || target->shape.epoch != weir_engine_epoch(capture->database->engine)) {
+        capture->is_unknown = true;
+        return commit(capture, NULL, NULL, err);
+    }
+    return WEIR_OK;
+}
+
+static Status execute_rows(Capture *capture, const char *sql, const WriteShape *shape,
+                           CapturedResult *out, Error *err)
+{
+    const CaptureTarget *const target = weir_capture_target(capture, shape->target);
+    if (capture->is_in_transaction) {
+        if (target != NULL) {
+            return weir_capture_run(capture, sql, shape, target, out, err);
+        }
+        capture->is_unknown = true;
+        return weir_capture_plain(capture, sql, out, err);
+    }
+    return target != NULL && target->shape.is_followed
+               ? execute_alone(capture, sql, shape, target, out, err)
+               : execute_unfollowed(capture, sql, target, out, err);
+}
+
+static Status execute_begin(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+{
+    WEIR_TRY(weir_capture_plain(capture, sql, out, err));
+    capture->is_in_transaction = true;
+    return WEIR_OK;
+}
+
+/* COMMIT or ROLLBACK: DuckDB's transaction is over, whether it succeeds or not. */
+static Status execute_finish(Capture *capture, const char *sql, bool is_commit, CapturedResult *out,
+                             Error *err)
+{
+    const bool is_told = is_commit && capture->is_in_transaction && has_changes(capture);
+    capture->is_in_transaction = false;
+    if (!is_told) {
+        weir_capture_forget(capture);
+    }
+    const Status status = is_told ? commit(capture, sql, out, err)
+                                  : weir_capture_plain(capture, sql, out, err);
+    if (capture->has_new_names) { /* for others they are new now, or never were */
+        capture->has_new_names = false;
+        forget_names(capture);
+    }
+    return status;
+}
+
+Status weir_capture_execute(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+{
+    const WriteShape shape = weir_write_shape(sql);
+    *out = (CapturedResult){0};
+    switch (shape.kind) {
+    case WRITE_NONE: return weir_capture_plain(capture, sql, out, err);
+    case WRITE_BEGIN: return execute_begin(capture, sql, out, err);
+    case WRITE_COMMIT: return execute_finish(capture, sql, true, out, err);
+    case WRITE_ROLLBACK: return execute_finish(capture, sql, false, out, err);
+    case WRITE_SESSION: return execute_session(capture, sql, out, err);
+    case WRITE_DEFINITION:
+    case WRITE_UNKNOWN: return execute_other(capture, sql, &shape, out, err);
+    default: return execute_rows(capture, sql, &shape, out, err);
+    }
+}

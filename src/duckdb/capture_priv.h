@@ -1,0 +1,78 @@
+/* capture_priv.h: what the files of capture share. */
+#ifndef WEIR_DUCKDB_CAPTURE_PRIV_H
+#define WEIR_DUCKDB_CAPTURE_PRIV_H
+
+#include "duckdb/capture.h"
+#include "duckdb/write_shape.h"
+#include "trace/page_pool.h"
+#include "view/bag.h"
+#include "view/names.h"
+
+enum { CAPTURE_KNOWN_TARGETS = 8 };
+
+/* A name as statements spell it, and the table that it means. */
+typedef struct CaptureTarget {
+    Arena arena;
+    const char *text; /* NULL = unused */
+    TableName name;
+    CaptureShape shape;
+    const char *columns; /* "a", "b": the followed ones; 1 if there is none */
+    uint64_t name_epoch; /* of the database, when it was resolved */
+} CaptureTarget;
+
+/* What the transaction has changed in a table. */
+typedef struct CapturedTable {
+    struct CapturedTable *next;
+    Arena arena;
+    TableName name;
+    Schema schema;
+    uint64_t follow_id;
+    RowTable rows; /* all columns are key */
+    bool has_rows; /* the bag exists */
+    bool is_known; /* and is the whole change */
+} CapturedTable;
+
+struct Capture {
+    WeirDatabase *database; /* borrowed */
+    Mem *mem;
+    duckdb_connection connection; /* borrowed */
+    PagePool *pool;
+    CaptureTarget targets[CAPTURE_KNOWN_TARGETS];
+    size_t next_target;
+    bool is_in_transaction; /* the user's */
+    CapturedTable *tables;  /* of the transaction */
+    bool is_unknown;        /* the transaction may have changed any table */
+    bool has_definitions;
+    bool has_new_names; /* names may mean other tables since the transaction began */
+    const char *const *volatile_names; /* functions; in the arena; NULL = not loaded */
+    uint64_t volatile_epoch;
+    Arena arena;
+};
+
+/* ---- capture_target.c ------------------------------------------------------------------------- */
+
+/* NULL if the name means nothing that can be followed. Valid until the next call. */
+CaptureTarget *weir_capture_target(Capture *capture, SqlSpan name);
+
+/* False if the rows that a SELECT gives may be others when it is run again in the transaction. */
+bool weir_capture_is_repeatable(Capture *capture, const char *select);
+
+/* ---- capture_rows.c --------------------------------------------------------------------------- */
+
+/* The transaction's change of the target's table, empty at first. NULL: no memory. */
+CapturedTable *weir_capture_table(Capture *capture, const CaptureTarget *target);
+CapturedTable *weir_capture_find_table(const Capture *capture, const TableName *name);
+
+/* Ends all changes, told or not. */
+void weir_capture_forget(Capture *capture);
+
+/* Runs the statement inside a transaction and gathers what it changes in the target. */
+Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *shape,
+                        const CaptureTarget *target, CapturedResult *out, Error *err)
+    WEIR_MUST_CHECK;
+
+/* A statement as it is. A failure has DuckDB's message. */
+Status weir_capture_plain(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+    WEIR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,372 @@
+/* capture_rows.c: running a statement so that it tells which rows it changes.
+ *
+ *   INSERT            RETURNING                                  +
+ *   UPDATE            SELECT over its condition first            -
+ *                     RETURNING                                  +   as many as before
+ *   DELETE            RETURNING; in a table that the transaction has changed before, a SELECT over its
+ *                     condition first (DuckDB 1.4 does not return rows of the transaction itself)   -
+ *   TRUNCATE          SELECT first                               -   as many as it says
+ *   COPY              the transaction's own rows afterwards, if it had none in the table  +   as many
+ *   others            not known
+ *
+ * RETURNING lists a row of UPDATE ... FROM once for each match: then the counts differ. */
+#include "duckdb/capture_priv.h"
+
+#include "duckdb/chunk.h"
+#include "duckdb/query.h"
+
+/* Row ids of rows that the transaction has not committed are at least this. */
+static const char OWN_ROWS[] = "rowid >= 36028797018960000";
+
+/* ---- the transaction's tables ----------------------------------------------------------------- */
+
+CapturedTable *weir_capture_find_table(const Capture *capture, const TableName *name)
+{
+    CapturedTable *table = capture->tables;
+    while (table != NULL && !weir_name_equal(&table->name, name)) {
+        table = table->next;
+    }
+    return table;
+}
+
+static void free_table(Capture *capture, CapturedTable *table)
+{
+    if (table->has_rows) {
+        weir_row_table_deinit(&table->rows);
+    }
+    weir_arena_deinit(&table->arena);
+    weir_mem_free(capture->mem, table);
+}
+
+static Status copy_schema(CapturedTable *table, const Schema *schema, Error *err)
+{
+    Arena *const arena = &table->arena;
+    const LogicalType **types =
+        weir_arena_calloc(arena, schema->count, sizeof(const LogicalType *), err);
+    if (types == NULL) {
+        return err->code;
+    }
+    for (size_t c = 0; c < schema->count; c++) {
+        types[c] = weir_type_copy(arena, schema->types[c], err);
+        if (types[c] == NULL) {
+            return err->code;
+        }
+    }
+    table->schema = (Schema){.count = schema->count, .types = types};
+    return WEIR_OK;
+}
+
+static Status make_bag(Capture *capture, CapturedTable *table, Error *err)
+{
+    PhysType *key = weir_arena_calloc(&table->arena, table->schema.count, sizeof *key, err);
+    if (key == NULL) {
+        return err->code;
+    }
+    for (size_t c = 0; c < table->schema.count; c++) {
+        key[c] = table->schema.types[c]->phys;
+    }
+    const RowLayoutSpec spec = {.key = key, .key_count = table->schema.count};
+    WEIR_TRY(weir_row_table_init(&table->rows, capture->mem, capture->pool, &spec, err));
+    table->has_rows = true;
+    return WEIR_OK;
+}
+
+CapturedTable *weir_capture_table(Capture *capture, const CaptureTarget *target)
+{
+    Error ignored = {0};
+    CapturedTable *table = weir_capture_find_table(capture, &target->name);
+    if (table != NULL) {
+        table->is_known = table->is_known && table->follow_id == target->shape.follow_id;
+        return table;
+    }
+    table = weir_mem_zalloc(capture->mem, sizeof *table, &ignored);
+    if (table == NULL) {
+        return NULL;
+    }
+    weir_arena_init(&table->arena, capture->mem, 0);
+    table->follow_id = target->shape.follow_id;
+    if (weir_name_copy(&table->arena, &target->name, &table->name, &ignored) != WEIR_OK ||
+        copy_schema(table, &target->shape.schema, &ignored) != WEIR_OK ||
+        make_bag(capture, table, &ignored) != WEIR_OK) {
+        free_table(capture, table);
+        return NULL;
+    }
+    table->is_known = target->shape.is_followed;
+    table->next = capture->tables;
+    capture->tables = table;
+    return table;
+}
+
+void weir_capture_forget(Capture *capture)
+{
+    while (capture->tables != NULL) {
+        CapturedTable *const table = capture->tables;
+        capture->tables = table->next;
+        free_table(capture, table);
+    }
+    capture->is_unknown = false;
+    capture->has_definitions = false;
+}
+
+/* ---- results ---------------------------------------------------------------------------------- */
+
+void weir_captured_result_deinit(CapturedResult *result, Mem *mem)
+{
+    for (size_t i = 0; i < result->chunk_count; i++) {
+        if (result->chunks[i] != NULL) {
+            duckdb_destroy_data_chunk(&result->chunks[i]);
+        }
+    }
+    weir_mem_free(mem, result->chunks);
+    duckdb_destroy_result(&result->result);
+    *result = (CapturedResult){0};
+}
+
+Status weir_capture_plain(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+{
+    *out = (CapturedResult){0};
+    if (duckdb_query(capture->connection, sql, &out->result) == DuckDBSuccess) {
+        return WEIR_OK;
+    }
+    const char *const message = duckdb_result_error(&out->result);
+    const bool is_interrupt =
+        duckdb_result_error_type(&out->result) == DUCKDB_ERROR_INTERRUPT;
+    weir_error_set(err, is_interrupt ? WEIR_ERR_INTERRUPTED : WEIR_ERR_HOST, "%s",
+                   message == NULL ? "the statement failed" : message);
+    duckdb_destroy_result(&out->result);
+    *out = (CapturedResult){0};
+    return err->code;
+}
+
+static Status keep_chunk(Capture *capture, CapturedResult *result, duckdb_data_chunk chunk,
+                         Error *err)
+{
+    const size_t count = result->chunk_count;
+    if ((count & (count + 1)) == 0) { /* 0, 1, 3, 7, ... are full */
+        duckdb_data_chunk *chunks = weir_mem_realloc(
+            capture->mem, result->chunks, (2 * count + 1) * sizeof *result->chunks, err);
+        if (chunks == NULL) {
+            return err->code;
+        }
+        result->chunks = chunks;
+    }
+    result->chunks[result->chunk_count++] = chunk;
+    return WEIR_OK;
+}
+
+/* Adds the rows of a result, whose last columns are the followed ones, with that sign. */
+typedef struct Gathering {
+    Capture *capture;
+    CapturedTable *table;
+    int64_t sign;
+    bool keeps_chunks;
+    uint64_t row_count;
+} Gathering;
+
+static Status gather_chunk(Gathering *gathering, duckdb_data_chunk chunk, Arena *arena, Error *err)
+{
+    const Schema *const schema = &gathering->table->schema;
+    const size_t hidden = WEIR_MAX(schema->count, (size_t)1);
+    const size_t first = (size_t)duckdb_data_chunk_get_column_count(chunk) - hidden;
+    Batch batch;
+    weir_arena_reset(arena);
+    gathering->row_count += duckdb_data_chunk_get_size(chunk);
+    WEIR_TRY(weir_chunk_read(chunk, first, schema, arena, &batch, err));
+    return weir_bag_add(&gathering->table->rows, &batch, gathering->sign, err);
+}
+
+/* A failure leaves the table unknown: the statement has been run, and that stands. */
+static void gather(Gathering *gathering, CapturedResult *from)
+{
+    Error ignored = {0};
+    Status status = WEIR_OK;
+    Arena arena;
+    weir_arena_init(&arena, gathering->capture->mem, 0);
+    for (;;) {
+        duckdb_data_chunk chunk = duckdb_fetch_chunk(from->result);
+        if (chunk == NULL) {
+            break;
+        }
+        if (status == WEIR_OK) {
+            status = gather_chunk(gathering, chunk, &arena, &ignored);
+        }
+        if (!gathering->keeps_chunks ||
+            keep_chunk(gathering->capture, from, chunk, &ignored) != WEIR_OK) {
+            duckdb_destroy_data_chunk(&chunk);
+        }
+    }
+    gathering->table->is_known = gathering->table->is_known && status == WEIR_OK;
+    weir_arena_deinit(&arena);
+}
+
+/* ---- statements ------------------------------------------------------------------------------- */
+
+/* A failure that does not end the transaction, and may quote the text. */
+static bool is_about_text(const Error *err)
+{
+    return strncmp(err->message, "Parser Error", 12) == 0 ||
+           strncmp(err->message, "Binder Error", 12) == 0;
+}
+
+/* The statement, telling its rows. Its failure is that of the user's own text. */
+static Status run_returning(Capture *capture, const char *sql, const WriteShape *shape,
+                            const CaptureTarget *target, Gathering *gathering, CapturedResult *out,
+                            Error *err)
+{
+    Buf text;
+    weir_buf_init(&text, capture->mem, SIZE_MAX);
+    weir_buf_printf(&text, "%s\n%s %s", sql, shape->has_returning ? "," : "RETURNING",
+                    target->columns);
+    Status status = weir_buf_status(&text, err);
+    if (status == WEIR_OK) {
+        status = weir_capture_plain(capture, text.data, out, err);
+    }
+    weir_buf_deinit(&text);
+    if (status != WEIR_OK) {
+        gathering->table->is_known = false; /* it may have lost the old rows of an UPDATE */
+        return is_about_text(err) ? weir_capture_plain(capture, sql, out, err) : status;
+    }
+    gathering->keeps_chunks = shape->has_returning;
+    gather(gathering, out);
+    out->hidden_columns = WEIR_MAX(target->shape.schema.count, (size_t)1);
+    out->is_counted = !shape->has_returning;
+    out->rows_changed = gathering->row_count;
+    return WEIR_OK;
+}
+
+static void put_span(Buf *buf, const char *before, SqlSpan span)
+{
+    if (span.start != NULL) {
+        weir_buf_printf(buf, "%s%.*s\n", before, (int)span.size, span.start);
+    }
+}
+
+/* The followed columns of the rows that the statement is about to change, each once. */
+static void put_select(Buf *sql, const WriteShape *shape, const CaptureTarget *target)
+{
+    const bool is_join = shape->others.start != NULL;
+    put_span(sql, "", shape->with);
+    weir_buf_printf(sql, "SELECT %s FROM (SELECT", target->columns);
+    put_span(sql, is_join ? " DISTINCT " : " ", shape->alias);
+    weir_buf_puts(sql, ".rowid");
+    for (size_t c = 0; c < target->shape.schema.count; c++) {
+        put_span(sql, ", ", shape->alias);
+        weir_buf_putc(sql, '.');
+        weir_buf_put_sql_name(sql, target->shape.schema.names[c]);
+    }
+    put_span(sql, " FROM ", shape->relation);
+    put_span(sql, ", ", shape->others);
+    put_span(sql, " WHERE ", shape->condition);
+    weir_buf_puts(sql, ") AS changed");
+}
+
+/* Takes the rows out of the table's change that the statement is about to change. False: not known,
+ * and nothing was taken, or the table is not known any more. */
+static bool take_old_rows(Capture *capture, const WriteShape *shape, const CaptureTarget *target,
+                          Gathering *gathering)
+{
+    Error ignored = {0};
+    CapturedResult rows = {0};
+    Buf sql;
+    weir_buf_init(&sql, capture->mem, SIZE_MAX);
+    put_select(&sql, shape, target);
+    const bool is_taken = weir_buf_status(&sql, &ignored) == WEIR_OK &&
+                          (shape->is_plain || weir_capture_is_repeatable(capture, sql.data)) &&
+                          weir_capture_plain(capture, sql.data, &rows, &ignored) == WEIR_OK;
+    if (is_taken) {
+        gather(gathering, &rows);
+        weir_captured_result_deinit(&rows, capture->mem);
+    }
+    weir_buf_deinit(&sql);
+    return is_taken;
+}
+
+static Status run_update(Capture *capture, const char *sql, const WriteShape *shape,
+                         const CaptureTarget *target, CapturedTable *table, CapturedResult *out,
+                         Error *err)
+{
+    Gathering old = {.capture = capture, .table = table, .sign = -1};
+    Gathering new = {.capture = capture, .table = table, .sign = 1};
+    if (!take_old_rows(capture, shape, target, &old)) {
+        table->is_known = false;
+        return weir_capture_plain(capture, sql, out, err);
+    }
+    WEIR_TRY(run_returning(capture, sql, shape, target, &new, out, err));
+    table->is_known = table->is_known && old.row_count == new.row_count;
+    return WEIR_OK;
+}
+
+/* What a statement without RETURNING says; it has no rows of the user's. */
+static uint64_t count_changed(CapturedResult *out)
+{
+    return duckdb_result_return_type(out->result) == DUCKDB_RESULT_TYPE_CHANGED_ROWS
+               ? duckdb_rows_changed(&out->result)
+               : UINT64_MAX;
+}
+
+static Status run_delete(Capture *capture, const char *sql, const WriteShape *shape,
+                         const CaptureTarget *target, CapturedTable *table, bool was_touched,
+                         CapturedResult *out, Error *err)
+{
+    Gathering old = {.capture = capture, .table = table, .sign = -1};
+    if (!was_touched && shape->kind == WRITE_DELETE) {
+        return run_returning(capture, sql, shape, target, &old, out, err);
+    }
+    const bool is_taken =
+        !shape->has_returning && take_old_rows(capture, shape, target, &old);
+    const Status status = weir_capture_plain(capture, sql, out, err);
+    table->is_known = table->is_known && is_taken && status == WEIR_OK &&
+                      count_changed(out) == old.row_count;
+    return status;
+}
+
+static Status run_copy(Capture *capture, const char *sql, const WriteShape *shape,
+                       const CaptureTarget *target, CapturedTable *table, bool was_touched,
+                       CapturedResult *out, Error *err)
+{
+    Error ignored = {0};
+    CapturedResult rows = {0};
+    Gathering new = {.capture = capture, .table = table, .sign = 1};
+    WEIR_TRY(weir_capture_plain(capture, sql, out, err));
+    Buf select;
+    weir_buf_init(&select, capture->mem, SIZE_MAX);
+    weir_buf_printf(&select, "SELECT %s FROM %.*s WHERE %s", target->columns,
+                    (int)shape->target.size, shape->target.start, OWN_ROWS);
+    const bool is_taken = !was_touched && weir_buf_status(&select, &ignored) == WEIR_OK &&
+                          weir_capture_plain(capture, select.data, &rows, &ignored) == WEIR_OK;
+    weir_buf_deinit(&select);
+    if (is_taken) {
+        gather(&new, &rows);
+        weir_captured_result_deinit(&rows, capture->mem);
+    }
+    table->is_known = table->is_known && is_taken && count_changed(out) == new.row_count;
+    return WEIR_OK;
+}
+
+Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *shape,
+                        const CaptureTarget *target, CapturedResult *out, Error *err)
+{
+    const bool was_touched = weir_capture_find_table(capture, &target->name) != NULL;
+    CapturedTable *const table = weir_capture_table(capture, target);
+    if (table == NULL) {
+        capture->is_unknown = true;
+        return weir_capture_plain(capture, sql, out, err);
+    }
+    if (!table->is_known) {
+        return weir_capture_plain(capture, sql, out, err);
+    }
+    Gathering inserted = {.capture = capture, .table = table, .sign = 1};
+    switch (shape->kind) {
+    case WRITE_INSERT:
+        return run_returning(capture, sql, shape, target, &inserted, out, err);
+    case WRITE_UPDATE: return run_update(capture, sql, shape, target, table, out, err);
+    case WRITE_DELETE:
+    case WRITE_TRUNCATE:
+        return run_delete(capture, sql, shape, target, table, was_touched, out, err);
+    case WRITE_COPY:
+        return run_copy(capture, sql, shape, target, table, was_touched, out, err);
+    default:
+        table->is_known = false;
+        return weir_capture_plain(capture, sql, out, err);
+    }
+}

@@ -1,0 +1,24 @@
+/* table_scan.h: all rows of a table, as they are in the host's snapshot. */
+#ifndef WEIR_DUCKDB_TABLE_SCAN_H
+#define WEIR_DUCKDB_TABLE_SCAN_H
+
+#include "duckdb/host_priv.h"
+
+/* Calls visit with the columns of every row, weight 1. Nobody may renumber rows meanwhile: no other
+ * connection commits or checkpoints. */
+Status weir_table_scan(DuckHost *host, const TableName *name, const Schema *columns,
+                       HostVisit visit, void *user, Error *err) WEIR_MUST_CHECK;
+
+Status weir_table_count_rows(DuckHost *host, const TableName *name, uint64_t *out, Error *err)
+    WEIR_MUST_CHECK;
+
+/* Where rows are in a table. */
+typedef struct TableExtent {
+    uint64_t row_count;
+    int64_t last_row; /* the largest row id; -1 = no rows */
+} TableExtent;
+
+Status weir_table_extent(DuckHost *host, const TableName *name, TableExtent *out, Error *err)
+    WEIR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,353 @@
+/* write_shape.c: see write_shape.h. */
+#include "duckdb/write_shape.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/sql_lexer.h"
+
+static SqlSpan span_of(const char *start, const char *end)
+{
+    while (end > start && (end[-1] == ' ' || end[-1] == '\n' || end[-1] == '\t')) {
+        end--;
+    }
+    return (SqlSpan){.start = start, .size = (size_t)(end - start)};
+}
+
+static bool is_one_of(const SqlToken *token, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (weir_sql_token_is(token, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next token, if it is that word. */
+static bool take(SqlToken *token, const char *word)
+{
+    SqlToken next = *token;
+    if (!weir_sql_token_next(&next) || !weir_sql_token_is(&next, word)) {
+        return false;
+    }
+    *token = next;
+    return true;
+}
+
+/* name, schema.name, catalog.schema.name */
+static bool take_name(SqlToken *token, SqlSpan *out)
+{
+    SqlToken next = *token;
+    if (!weir_sql_token_next(&next) || !weir_sql_token_is_name(&next)) {
+        return false;
+    }
+    const char *const start = next.start;
+    *token = next;
+    while (*next.end == '.') {
+        if (!weir_sql_token_next(&next) || !weir_sql_token_next(&next) ||
+            !weir_sql_token_is_name(&next)) {
+            return false;
+        }
+        *token = next;
+    }
+    *out = span_of(start, token->end);
+    return true;
+}
+
+/* The last part of a name. */
+static SqlSpan last_part(SqlSpan name)
+{
+    SqlToken token = {.end = name.start};
+    SqlSpan part = name;
+    const char *const end = name.start + name.size;
+    while (token.end < end && weir_sql_token_next(&token)) {
+        if (weir_sql_token_is_name(&token)) {
+            part = span_of(token.start, token.end);
+        }
+    }
+    return part;
+}
+
+/* [AS] alias, unless the next word is the clause that follows. */
+static void take_alias(SqlToken *token, const char *const *clauses, size_t count, WriteShape *shape)
+{
+    const char *const start = shape->target.start;
+    SqlToken next = *token;
+    shape->alias = last_part(shape->target);
+    const bool has_as = take(token, "as");
+    next = *token;
+    if (weir_sql_token_next(&next) && weir_sql_token_is_name(&next) &&
+        (has_as || !is_one_of(&next, clauses, count))) {
+        *token = next;
+        shape->alias = span_of(next.start, next.end);
+    }
+    shape->relation = span_of(start, token->end);
+}
+
+/* ---- clauses ---------------------------------------------------------------------------------- */
+
+/* Words before a bracket that are no functions. */
+static bool is_operator_word(const SqlToken *token)
+{
+    static const char *const WORDS[] = {"and", "or",   "not",  "in",   "is",   "like", "ilike",
+                                        "on",  "then", "else", "when", "case", "as",   "between"};
+    return is_one_of(token, WORDS, WEIR_ARRAY_COUNT(WORDS));
+}
+
+/* Nothing that could be volatile: no call, no query. */
+static bool is_plain_span(SqlSpan span)
+{
+    static const char *const QUERIES[] = {"select", "from", "values", "pivot", "tablesample"};
+    SqlToken token = {.end = span.start};
+    bool may_be_call = false;
+    while (span.start != NULL && token.end < span.start + span.size &&
+           weir_sql_token_next(&token)) {
+        const bool is_name = weir_sql_token_is_name(&token);
+        if ((may_be_call && *token.start == '(') ||
+            (is_name && is_one_of(&token, QUERIES, WEIR_ARRAY_COUNT(QUERIES)))) {
+            return false;
+        }
+        may_be_call = is_name && !is_operator_word(&token);
+    }
+    return true;
+}
+
+typedef enum Clause { CLAUSE_SET, CLAUSE_OTHERS, CLAUSE_WHERE, CLAUSE_RETURNING, CLAUSE_NONE } Clause;
+
+/* The clause that a word at the top level begins. IS DISTINCT FROM is none. */
+static Clause clause_of(const SqlToken *token, const SqlToken *before, const char *others_word)
+{
+    if (token->depth > 0) {
+        return CLAUSE_NONE;
+    }
+    if (weir_sql_token_is(token, others_word)) {
+        return weir_sql_token_is(before, "distinct") ? CLAUSE_NONE : CLAUSE_OTHERS;
+    }
+    return weir_sql_token_is(token, "where")       ? CLAUSE_WHERE
+           : weir_sql_token_is(token, "returning") ? CLAUSE_RETURNING
+                                                   : CLAUSE_NONE;
+}
+
+/* What stands behind the target of an UPDATE or DELETE. */
+static void read_clauses(SqlToken token, const char *others_word, WriteShape *shape)
+{
+    SqlToken before = token;
+    Clause open = CLAUSE_SET;
+    const char *start = token.end;
+    const char *end = token.end;
+    bool is_more = true;
+    while (is_more) {
+        is_more = weir_sql_token_next(&token);
+        const Clause next = is_more ? clause_of(&token, &before, others_word) : CLAUSE_NONE;
+        if (!is_more || (next != CLAUSE_NONE && next > open)) {
+            const SqlSpan span = span_of(start, end);
+            shape->others = open == CLAUSE_OTHERS ? span : shape->others;
+            shape->condition = open == CLAUSE_WHERE ? span : shape->condition;
+            shape->has_returning = open == CLAUSE_RETURNING || next == CLAUSE_RETURNING;
+            open = next;
+            start = token.end;
+        }
+        end = token.end;
+        before = token;
+    }
+    shape->is_plain = is_plain_span(shape->others) && is_plain_span(shape->condition);
+}
+
+/* ---- statements ------------------------------------------------------------------------------- */
+
+/* Any token behind that is this word, at the top level. */
+static bool has_word(SqlToken token, const char *word)
+{
+    while (weir_sql_token_next(&token)) {
+        if (token.depth == 0 && weir_sql_token_is(&token, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ON CONFLICT ... DO UPDATE. (A join ON a column of that name is taken for it, which does no harm.) */
+static bool has_conflict_update(SqlToken token)
+{
+    while (weir_sql_token_next(&token)) {
+        if (token.depth == 0 && weir_sql_token_is(&token, "on") && take(&token, "conflict")) {
+            while (weir_sql_token_next(&token)) {
+                if (token.depth == 0 && weir_sql_token_is(&token, "do")) {
+                    return !take(&token, "nothing");
+                }
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static void read_insert(SqlToken token, WriteShape *shape)
+{
+    bool replaces = false;
+    if (take(&token, "or")) {
+        replaces = !take(&token, "ignore");
+        if (replaces && !take(&token, "replace")) {
+            return;
+        }
+    }
+    if (!take(&token, "into") || !take_name(&token, &shape->target)) {
+        return;
+    }
+    shape->has_returning = has_word(token, "returning");
+    shape->kind = replaces || has_conflict_update(token) ? WRITE_ROWS : WRITE_INSERT;
+}
+
+static void read_update(SqlToken token, WriteShape *shape)
+{
+    static const char *const SET[] = {"set"};
+    if (!take_name(&token, &shape->target)) {
+        return;
+    }
+    take_alias(&token, SET, 1, shape);
+    if (take(&token, "set")) {
+        shape->kind = WRITE_UPDATE;
+        read_clauses(token, "from", shape);
+    }
+}
+
+static void read_delete(SqlToken token, WriteShape *shape)
+{
+    static const char *const CLAUSES[] = {"using", "where", "returning"};
+    if (!take(&token, "from") || !take_name(&token, &shape->target)) {
+        return;
+    }
+    take_alias(&token, CLAUSES, WEIR_ARRAY_COUNT(CLAUSES), shape);
+    shape->kind = WRITE_DELETE;
+    read_clauses(token, "using", shape);
+}
+
+static void read_truncate(SqlToken token, WriteShape *shape)
+{
+    (void)take(&token, "table");
+    if (take_name(&token, &shape->target) && !weir_sql_token_next(&token)) {
+        shape->kind = WRITE_TRUNCATE;
+        shape->relation = shape->target;
+        shape->alias = last_part(shape->target);
+        shape->is_plain = true;
+    }
+}
+
+static void read_merge(SqlToken token, WriteShape *shape)
+{
+    if (take(&token, "into") && take_name(&token, &shape->target)) {
+        shape->kind = WRITE_ROWS;
+    }
+}
+
+/* COPY table [(columns)] FROM file; COPY table TO file; COPY (query) TO file. */
+static void read_copy(SqlToken token, WriteShape *shape)
+{
+    SqlToken next = token;
+    if (take(&next, "from")) {
+        return; /* a whole database */
+    }
+    if (weir_sql_token_next(&next) && *next.start == '(') {
+        shape->kind = WRITE_NONE;
+        return;
+    }
+    if (!take_name(&token, &shape->target)) {
+        return;
+    }
+    const bool is_to = has_word(token, "to");
+    shape->kind = has_word(token, "from") ? WRITE_COPY : is_to ? WRITE_NONE : WRITE_UNKNOWN;
+}
+
+/* Behind WITH name AS (...), ...: the verb of the statement. */
+static bool skip_with(SqlToken *token)
+{
+    static const char *const VERBS[] = {"select", "from",  "values", "insert", "update",
+                                        "delete", "merge", "pivot",  "unpivot"};
+    while (weir_sql_token_next(token)) {
+        if (token->depth == 0 && is_one_of(token, VERBS, WEIR_ARRAY_COUNT(VERBS))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* EXPLAIN ANALYZE runs what it explains. CALL can do anything, but our own functions change no
+ * table. */
+static WriteKind kind_of_special(const SqlToken *verb)
+{
+    SqlToken token = *verb;
+    if (weir_sql_token_is(verb, "create")) {
+        return take(&token, "or") ? WRITE_DEFINITION : WRITE_SESSION;
+    }
+    if (weir_sql_token_is(verb, "explain")) {
+        return has_word(token, "analyze") ? WRITE_UNKNOWN : WRITE_NONE;
+    }
+    if (weir_sql_token_is(verb, "pragma")) {
+        return has_word(token, "import_database") ? WRITE_UNKNOWN : WRITE_NONE;
+    }
+    if (weir_sql_token_is(verb, "call") && weir_sql_token_next(&token)) {
+        return strncasecmp(token.start, "dbsp_", 5) == 0 ? WRITE_NONE : WRITE_UNKNOWN;
+    }
+    return WRITE_UNKNOWN;
+}
+
+static WriteKind kind_of_other(const SqlToken *verb)
+{
+    static const struct {
+        const char *word;
+        WriteKind kind;
+    } WORDS[] = {
+        {"select", WRITE_NONE},     {"from", WRITE_NONE},        {"values", WRITE_NONE},
+        {"table", WRITE_NONE},      {"pivot", WRITE_NONE},       {"unpivot", WRITE_NONE},
+        {"show", WRITE_NONE},       {"describe", WRITE_NONE},    {"desc", WRITE_NONE},
+        {"summarize", WRITE_NONE},  {"prepare", WRITE_NONE},     {"deallocate", WRITE_NONE},
+        {"export", WRITE_NONE},     {"analyze", WRITE_NONE},     {"checkpoint", WRITE_NONE},
+        {"force", WRITE_NONE},      {"vacuum", WRITE_NONE},      {"comment", WRITE_NONE},
+        {"install", WRITE_NONE},    {"load", WRITE_SESSION},     {"attach", WRITE_SESSION},
+        {"use", WRITE_SESSION},     {"set", WRITE_SESSION},      {"reset", WRITE_SESSION},
+        {"drop", WRITE_DEFINITION}, {"alter", WRITE_DEFINITION}, {"detach", WRITE_DEFINITION},
+        {"begin", WRITE_BEGIN},     {"start", WRITE_BEGIN},      {"commit", WRITE_COMMIT},
+        {"end", WRITE_COMMIT},      {"rollback", WRITE_ROLLBACK}, {"abort", WRITE_ROLLBACK},
+    };
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(WORDS); i++) {
+        if (weir_sql_token_is(verb, WORDS[i].word)) {
+            return WORDS[i].kind;
+        }
+    }
+    return kind_of_special(verb);
+}
+
+WriteShape weir_write_shape(const char *sql)
+{
+    static const struct {
+        const char *verb;
+        void (*read)(SqlToken token, WriteShape *shape);
+    } WRITES[] = {
+        {"insert", read_insert},     {"update", read_update}, {"delete", read_delete},
+        {"truncate", read_truncate}, {"merge", read_merge},   {"copy", read_copy},
+    };
+    WriteShape shape = {.kind = WRITE_UNKNOWN};
+    SqlToken token = {.end = sql};
+    if (!weir_sql_token_next(&token)) {
+        return shape;
+    }
+    while (*token.start == '(' && weir_sql_token_next(&token)) {
+        /* (SELECT ...) */
+    }
+    if (weir_sql_token_is(&token, "with")) {
+        const char *const start = token.start;
+        if (!skip_with(&token)) {
+            return shape;
+        }
+        shape.with = span_of(start, token.start);
+    }
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(WRITES); i++) {
+        if (weir_sql_token_is(&token, WRITES[i].verb)) {
+            WRITES[i].read(token, &shape);
+            return shape;
+        }
+    }
+    shape.kind = kind_of_other(&token);
+    return shape;
+}

@@ -1,0 +1,48 @@
+/* write_shape.h: what a statement may change, told from its text.
+ *
+ * Only the clauses at the top level are found, by DuckDB's reserved words: what stands in them is
+ * DuckDB's to parse. A text that this reading does not fit is "unknown", never guessed. */
+#ifndef WEIR_DUCKDB_WRITE_SHAPE_H
+#define WEIR_DUCKDB_WRITE_SHAPE_H
+
+#include "base/base.h"
+
+typedef enum WriteKind {
+    WRITE_NONE,       /* changes no table */
+    WRITE_INSERT,     /* adds rows to the target; rows in conflict are left out or are an error */
+    WRITE_UPDATE,     /* of the target */
+    WRITE_DELETE,     /* from the target */
+    WRITE_TRUNCATE,   /* all rows of the target */
+    WRITE_COPY,       /* adds the rows of a file to the target */
+    WRITE_ROWS,       /* changes rows of the target otherwise: MERGE, ON CONFLICT DO UPDATE */
+    WRITE_SESSION,    /* changes what names mean, and no table: SET, USE, CREATE TABLE */
+    WRITE_DEFINITION, /* may take tables away or alter them: DROP, ALTER, CREATE OR REPLACE, DETACH */
+    WRITE_BEGIN,
+    WRITE_COMMIT,
+    WRITE_ROLLBACK,
+    WRITE_UNKNOWN, /* anything */
+} WriteKind;
+
+/* Part of the statement's text. */
+typedef struct SqlSpan {
+    const char *start; /* NULL = not there */
+    size_t size;
+} SqlSpan;
+
+typedef struct WriteShape {
+    WriteKind kind;
+    SqlSpan with;       /* WITH ..., before the verb */
+    SqlSpan target;     /* the table's name as written */
+    SqlSpan relation;   /* UPDATE, DELETE: the name and its alias */
+    SqlSpan alias;      /* what the row is called: the alias, or the name */
+    SqlSpan others;     /* UPDATE ... FROM, DELETE ... USING: what follows */
+    SqlSpan condition;  /* what follows WHERE */
+    bool has_returning; /* the last clause is RETURNING */
+    bool is_plain;      /* others and condition call no function and hold no query: they give the same
+                           rows whenever they are evaluated */
+} WriteShape;
+
+/* The shape points into sql: one statement without its semicolon. */
+WriteShape weir_write_shape(const char *sql);
+
+#endif

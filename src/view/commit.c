@@ -1,0 +1,140 @@
+/* commit.c: commits that a writer tells of, with the rows that it changed.
+ *
+ *   the writer reads the shape of a table before it changes it, and gathers the rows in that shape
+ *   under the engine's lock: the database commits, then one pass takes all views to that commit
+ *
+ * A table that began to be followed, or to be followed by other columns, after the writer had read
+ * its shape may or may not have been filled with the writer's rows: it is read anew. So is a table
+ * of which the writer does not know how it changed it. */
+#include "view/engine_priv.h"
+
+uint64_t weir_engine_epoch(const Engine *engine)
+{
+    return atomic_load(&engine->epoch);
+}
+
+static Status copy_shape(const TrackedTable *table, Arena *arena, CaptureShape *out, Error *err)
+{
+    const size_t count = table->column_count;
+    const LogicalType **types = weir_arena_calloc(arena, count, sizeof(const LogicalType *), err);
+    const char **names = types == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *names, err);
+    if (names == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < count; i++) {
+        types[i] = weir_type_copy(arena, table->types[i], err);
+        names[i] = types[i] == NULL ? NULL : weir_arena_strdup(arena, table->columns[i], err);
+        if (names[i] == NULL) {
+            return err->code;
+        }
+    }
+    out->is_followed = true;
+    out->follow_id = table->follow_id;
+    out->schema = (Schema){.count = count, .types = types, .names = names};
+    return WEIR_OK;
+}
+
+Status weir_engine_capture_shape(Engine *engine, const TableName *name, Arena *arena,
+                                 CaptureShape *out, Error *err)
+{
+    Status status = WEIR_OK;
+    weir_lock_acquire(&engine->lock);
+    *out = (CaptureShape){.epoch = atomic_load(&engine->epoch)};
+    const TrackedTable *const table = weir_engine_find_table(engine, name);
+    if (table != NULL && !table->is_manual) {
+        status = copy_shape(table, arena, out, err);
+    }
+    weir_lock_release(&engine->lock);
+    return status;
+}
+
+static const TableChange *find_change(const EngineCommit *commit, const TableName *name)
+{
+    for (size_t i = 0; i < commit->change_count; i++) {
+        if (weir_name_equal(&commit->changes[i].name, name)) {
+            return &commit->changes[i];
+        }
+    }
+    return NULL;
+}
+
+/* Reads the definition anew, and the rows if they are not known. */
+static void table_check(Engine *engine, TrackedTable *table)
+{
+    Error err = {0};
+    uint64_t changed = 0;
+    const Status status = weir_table_sync(engine, table, &changed, &err);
+    if (status == WEIR_ERR_SOURCE_CHANGED || table->host_table == NULL) {
+        weir_engine_break_views_of(engine, table);
+    }
+}
+
+static void table_apply(Engine *engine, TrackedTable *table, const EngineCommit *commit)
+{
+    const TableChange *const change = find_change(commit, &table->name);
+    const bool is_known =
+        table->host_table != NULL &&
+        (change == NULL ? !commit->is_unknown
+                        : change->rows != NULL && change->follow_id == table->follow_id);
+    if (table->error.code == WEIR_ERR_SOURCE_CHANGED && !commit->has_definitions) {
+        return;
+    }
+    if (table->is_manual && !commit->has_definitions) {
+        return;
+    }
+    if (!is_known || commit->has_definitions) {
+        table_check(engine, table);
+    }
+    if (table->error.code != WEIR_OK || table->is_fresh || table->is_manual) {
+        return;
+    }
+    if (!is_known) {
+        table->report.method = SYNC_RELOADED;
+        table->diff_count++;
+        table->is_fresh = true;
+    } else if (change != NULL) {
+        weir_table_take_captured(table, change->rows);
+    }
+}
+
+static Status apply(Engine *engine, const EngineCommit *commit, Error *err)
+{
+    if (engine->table_count == 0 ||
+        (commit->change_count == 0 && !commit->is_unknown && !commit->has_definitions)) {
+        return WEIR_OK;
+    }
+    WEIR_TRY(engine->host.begin(engine->host.context, err));
+    for (size_t i = 0; i < engine->table_count; i++) {
+        table_apply(engine, engine->tables[i], commit);
+    }
+    weir_engine_advance_views(engine);
+    engine->host.end(engine->host.context);
+    return WEIR_OK;
+}
+
+/* The database has committed what the views were not told: their tables are read anew when that is
+ * possible again. */
+static void give_up(Engine *engine, const Error *reason)
+{
+    for (size_t i = 0; i < engine->table_count; i++) {
+        TrackedTable *const table = engine->tables[i];
+        if (table->error.code == WEIR_OK) {
+            weir_table_give_up(engine, table, reason);
+            weir_engine_break_views_of(engine, table);
+        }
+    }
+    weir_engine_find_culprits(engine);
+}
+
+Status weir_engine_commit(Engine *engine, const EngineCommit *commit, Error *err)
+{
+    Error failure = {0};
+    WEIR_ASSERT(engine->host.is_capturing);
+    weir_lock_acquire(&engine->lock);
+    const Status status = commit->run == NULL ? WEIR_OK : commit->run(commit->context, err);
+    if (status == WEIR_OK && apply(engine, commit, &failure) != WEIR_OK) {
+        give_up(engine, &failure);
+    }
+    weir_lock_release(&engine->lock);
+    return status;
+}
