@@ -7,12 +7,13 @@
  *   DROP MATERIALIZED VIEW [IF EXISTS] name [CASCADE]
  *   REFRESH MATERIALIZED VIEW name
  *
- * After every statement or COMMIT that wrote, all views are current.
+ * After every statement or COMMIT that wrote, all views are current: they were stepped by exactly the
+ * rows that it changed. Rows must be written through a WeirDb, by whatever statement.
  *
  * Ownership: what a function opens, the caller closes with the matching close or free. Text that a
  * function returns is borrowed until the object it came from is changed or freed.
  * Threads: one WeirDb and its results are used by one thread at a time; weir_interrupt may be
- * called from any thread.
+ * called from any thread. Several threads take a WeirDb each, by weir_connect.
  * Errors: a function that can fail returns WeirStatus and fills *err (never NULL). */
 #ifndef WEIR_H
 #define WEIR_H
@@ -53,7 +54,12 @@ WEIR_API const char *weir_version(void);
 /* Opens (or creates) the DuckDB database file; NULL or ":memory:" is a database in memory. */
 WEIR_API WeirStatus weir_open(const char *path, WeirDb **out, WeirError *err);
 
-/* Interrupts what runs, closes the database and releases its file. NULL is allowed. */
+/* Another connection to the same database: transactions of its own, the same views. Views see the
+ * commits of all connections one after another, in the order in which they succeed. */
+WEIR_API WeirStatus weir_connect(WeirDb *db, WeirDb **out, WeirError *err);
+
+/* Interrupts what runs on the connection and closes it. The last one closes the database and releases
+ * its file. NULL is allowed. */
 WEIR_API void weir_close(WeirDb *db);
 
 /* Runs the first statement of sql. *tail (may be NULL) is set behind it: to the next statement, or

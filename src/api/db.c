@@ -34,6 +34,39 @@ static Status open_handle(const char *path, duckdb_database *out, Error *err)
     return WEIR_OK;
 }
 
+static void release(OpenDatabase *shared)
+{
+    WeirDatabase *const database = shared->database;
+    if (atomic_fetch_sub(&shared->ref_count, 1) > 1) {
+        return;
+    }
+    duckdb_close(&shared->handle);
+    weir_mem_free(database->mem, shared);
+    weir_database_unref(database);
+}
+
+/* Takes the reference to the database, also on failure. */
+static Status open_connection(OpenDatabase *shared, duckdb_connection connection, WeirDb **out,
+                              Error *err)
+{
+    Mem *const mem = shared->database->mem;
+    Capture *capture = NULL;
+    WeirDb *db = weir_mem_zalloc(mem, sizeof *db, err);
+    if (db == NULL || weir_capture_new(shared->database, connection, &capture, err) != WEIR_OK) {
+        weir_mem_free(mem, db);
+        duckdb_disconnect(&connection);
+        release(shared);
+        return err->code;
+    }
+    *db = (WeirDb){.shared = shared,
+                   .connection = connection,
+                   .database = shared->database,
+                   .mem = mem,
+                   .capture = capture};
+    *out = db;
+    return WEIR_OK;
+}
+
 WeirStatus weir_open(const char *path, WeirDb **out, WeirError *err)
 {
     duckdb_database handle = NULL;
@@ -46,23 +79,31 @@ WeirStatus weir_open(const char *path, WeirDb **out, WeirError *err)
         duckdb_close(&handle);
         return weir_error_set(err, WEIR_ERR_CONNECT, "cannot connect to the database");
     }
-    Status status = weir_database_attach(handle, connection, true, &database, err);
-    WeirDb *db = status != WEIR_OK ? NULL : weir_mem_zalloc(database->mem, sizeof *db, err);
-    if (db == NULL) {
+    const Status status = weir_database_attach(handle, connection, true, &database, err);
+    OpenDatabase *shared =
+        status != WEIR_OK ? NULL : weir_mem_zalloc(database->mem, sizeof *shared, err);
+    if (shared == NULL) {
         duckdb_disconnect(&connection);
         duckdb_close(&handle);
         weir_database_unref(database);
         return err->code;
     }
-    *db = (WeirDb){
-        .handle = handle, .connection = connection, .database = database, .mem = database->mem};
-    status = weir_capture_new(database, connection, &db->capture, err);
-    if (status != WEIR_OK) {
-        weir_close(db);
-        return status;
+    shared->handle = handle;
+    shared->database = database;
+    atomic_init(&shared->ref_count, 1);
+    return open_connection(shared, connection, out, err);
+}
+
+WeirStatus weir_connect(WeirDb *db, WeirDb **out, WeirError *err)
+{
+    duckdb_connection connection = NULL;
+    *out = NULL;
+    weir_error_clear(err);
+    if (duckdb_connect(db->shared->handle, &connection) != DuckDBSuccess) {
+        return weir_error_set(err, WEIR_ERR_CONNECT, "cannot connect to the database");
     }
-    *out = db;
-    return WEIR_OK;
+    atomic_fetch_add(&db->shared->ref_count, 1);
+    return open_connection(db->shared, connection, out, err);
 }
 
 void weir_close(WeirDb *db)
@@ -70,13 +111,12 @@ void weir_close(WeirDb *db)
     if (db == NULL) {
         return;
     }
-    WeirDatabase *const database = db->database;
+    OpenDatabase *const shared = db->shared;
     duckdb_interrupt(db->connection);
     weir_capture_free(db->capture);
     duckdb_disconnect(&db->connection);
-    duckdb_close(&db->handle);
     weir_mem_free(db->mem, db);
-    weir_database_unref(database);
+    release(shared);
 }
 
 void weir_interrupt(WeirDb *db)

@@ -6,10 +6,17 @@
 #include "duckdb/capture.h"
 #include "duckdb/text.h"
 
-struct WeirDb {
+/* An open database, shared by its connections. */
+typedef struct OpenDatabase {
     duckdb_database handle;
-    duckdb_connection connection;
     WeirDatabase *database; /* one reference */
+    _Atomic size_t ref_count;
+} OpenDatabase;
+
+struct WeirDb {
+    OpenDatabase *shared; /* one reference */
+    duckdb_connection connection;
+    WeirDatabase *database; /* the shared one */
     Mem *mem;               /* the database's */
     Capture *capture;
 };

@@ -41,7 +41,8 @@ static bool take_word(const char **cursor, const char *word)
 {
     const char *const start = weir_sql_skip_blank(*cursor);
     const size_t size = strlen(word);
-    if (start == NULL || strncasecmp(start, word, size) != 0 || weir_sql_is_word_char(start[size])) {
+    if (start == NULL || strncasecmp(start, word, size) != 0 ||
+        weir_sql_is_word_char(start[size])) {
         return false;
     }
     *cursor = start + size;

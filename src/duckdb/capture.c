@@ -194,17 +194,27 @@ static Status execute_begin(Capture *capture, const char *sql, CapturedResult *o
     return WEIR_OK;
 }
 
+/* DuckDB makes a ROLLBACK of the COMMIT of a transaction that a failure has aborted, and does not say
+ * so. Not every failure aborts one. */
+static bool is_aborted(Capture *capture)
+{
+    Error ignored = {0};
+    return capture->has_failed &&
+           weir_query_run(capture->connection, "SELECT 1", &ignored) != WEIR_OK;
+}
+
 /* COMMIT or ROLLBACK: DuckDB's transaction is over, whether it succeeds or not. */
 static Status execute_finish(Capture *capture, const char *sql, bool is_commit, CapturedResult *out,
                              Error *err)
 {
-    const bool is_told = is_commit && capture->is_in_transaction && has_changes(capture);
+    const bool is_told =
+        is_commit && capture->is_in_transaction && has_changes(capture) && !is_aborted(capture);
     capture->is_in_transaction = false;
     if (!is_told) {
         weir_capture_forget(capture);
     }
-    const Status status = is_told ? commit(capture, sql, out, err)
-                                  : weir_capture_plain(capture, sql, out, err);
+    const Status status =
+        is_told ? commit(capture, sql, out, err) : weir_capture_plain(capture, sql, out, err);
     if (capture->has_new_names) { /* for others they are new now, or never were */
         capture->has_new_names = false;
         forget_names(capture);

@@ -43,7 +43,8 @@ struct Capture {
     CapturedTable *tables;  /* of the transaction */
     bool is_unknown;        /* the transaction may have changed any table */
     bool has_definitions;
-    bool has_new_names; /* names may mean other tables since the transaction began */
+    bool has_failed;                   /* a statement of the transaction */
+    bool has_new_names;                /* names may mean other tables since the transaction began */
     const char *const *volatile_names; /* functions; in the arena; NULL = not loaded */
     uint64_t volatile_epoch;
     Arena arena;

@@ -106,6 +106,7 @@ void weir_capture_forget(Capture *capture)
     }
     capture->is_unknown = false;
     capture->has_definitions = false;
+    capture->has_failed = false;
 }
 
 /* ---- results ---------------------------------------------------------------------------------- */
@@ -129,8 +130,8 @@ Status weir_capture_plain(Capture *capture, const char *sql, CapturedResult *out
         return WEIR_OK;
     }
     const char *const message = duckdb_result_error(&out->result);
-    const bool is_interrupt =
-        duckdb_result_error_type(&out->result) == DUCKDB_ERROR_INTERRUPT;
+    capture->has_failed = true;
+    const bool is_interrupt = duckdb_result_error_type(&out->result) == DUCKDB_ERROR_INTERRUPT;
     weir_error_set(err, is_interrupt ? WEIR_ERR_INTERRUPTED : WEIR_ERR_HOST, "%s",
                    message == NULL ? "the statement failed" : message);
     duckdb_destroy_result(&out->result);
@@ -143,8 +144,8 @@ static Status keep_chunk(Capture *capture, CapturedResult *result, duckdb_data_c
 {
     const size_t count = result->chunk_count;
     if ((count & (count + 1)) == 0) { /* 0, 1, 3, 7, ... are full */
-        duckdb_data_chunk *chunks = weir_mem_realloc(
-            capture->mem, result->chunks, (2 * count + 1) * sizeof *result->chunks, err);
+        duckdb_data_chunk *chunks = weir_mem_realloc(capture->mem, result->chunks,
+                                                     (2 * count + 1) * sizeof *result->chunks, err);
         if (chunks == NULL) {
             return err->code;
         }
@@ -312,11 +313,10 @@ static Status run_delete(Capture *capture, const char *sql, const WriteShape *sh
     if (!was_touched && shape->kind == WRITE_DELETE) {
         return run_returning(capture, sql, shape, target, &old, out, err);
     }
-    const bool is_taken =
-        !shape->has_returning && take_old_rows(capture, shape, target, &old);
+    const bool is_taken = !shape->has_returning && take_old_rows(capture, shape, target, &old);
     const Status status = weir_capture_plain(capture, sql, out, err);
-    table->is_known = table->is_known && is_taken && status == WEIR_OK &&
-                      count_changed(out) == old.row_count;
+    table->is_known =
+        table->is_known && is_taken && status == WEIR_OK && count_changed(out) == old.row_count;
     return status;
 }
 
@@ -357,16 +357,12 @@ Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *sha
     }
     Gathering inserted = {.capture = capture, .table = table, .sign = 1};
     switch (shape->kind) {
-    case WRITE_INSERT:
-        return run_returning(capture, sql, shape, target, &inserted, out, err);
+    case WRITE_INSERT: return run_returning(capture, sql, shape, target, &inserted, out, err);
     case WRITE_UPDATE: return run_update(capture, sql, shape, target, table, out, err);
     case WRITE_DELETE:
     case WRITE_TRUNCATE:
         return run_delete(capture, sql, shape, target, table, was_touched, out, err);
-    case WRITE_COPY:
-        return run_copy(capture, sql, shape, target, table, was_touched, out, err);
-    default:
-        table->is_known = false;
-        return weir_capture_plain(capture, sql, out, err);
+    case WRITE_COPY: return run_copy(capture, sql, shape, target, table, was_touched, out, err);
+    default: table->is_known = false; return weir_capture_plain(capture, sql, out, err);
     }
 }

@@ -40,9 +40,8 @@ static bool resolve(Capture *capture, CaptureTarget *target)
     const char **const parts[3] = {&target->name.catalog, &target->name.schema, &target->name.name};
     bool is_found = weir_rows_next(&rows);
     for (size_t i = 0; is_found && i < WEIR_ARRAY_COUNT(parts); i++) {
-        *parts[i] = weir_rows_is_null(&rows, i)
-                        ? NULL
-                        : weir_rows_text(&rows, i, &target->arena, &ignored);
+        *parts[i] =
+            weir_rows_is_null(&rows, i) ? NULL : weir_rows_text(&rows, i, &target->arena, &ignored);
         is_found = *parts[i] != NULL;
     }
     weir_rows_deinit(&rows);

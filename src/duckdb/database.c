@@ -28,8 +28,8 @@ static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_conn
                      bool is_capturing, Error *err)
 {
     WEIR_TRY(weir_connector_new(handle, connection, &database->connector, err));
-    WEIR_TRY(weir_duck_host_new(database->mem, database->connector, is_capturing, &database->host,
-                                err));
+    WEIR_TRY(
+        weir_duck_host_new(database->mem, database->connector, is_capturing, &database->host, err));
     const Host host = weir_duck_host_functions(database->host);
     WEIR_TRY(weir_engine_new(database->mem, &host, &database->engine, err));
     WEIR_TRY(weir_sql_functions_register(database, connection, err));
@@ -37,8 +37,8 @@ static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_conn
     return WEIR_OK;
 }
 
-Status weir_database_attach(duckdb_database handle, duckdb_connection connection,
-                            bool is_capturing, WeirDatabase **out, Error *err)
+Status weir_database_attach(duckdb_database handle, duckdb_connection connection, bool is_capturing,
+                            WeirDatabase **out, Error *err)
 {
     Mem *const mem = weir_mem_new(0);
     WeirDatabase *database = mem == NULL ? NULL : weir_mem_zalloc(mem, sizeof *database, err);

@@ -12,10 +12,10 @@
 typedef struct WeirDatabase WeirDatabase;
 
 struct WeirDatabase {
-    Mem *mem;             /* owned */
-    Connector *connector; /* one reference */
-    DuckHost *host;       /* owned: the engine's host */
-    Engine *engine;       /* owned */
+    Mem *mem;                    /* owned */
+    Connector *connector;        /* one reference */
+    DuckHost *host;              /* owned: the engine's host */
+    Engine *engine;              /* owned */
     _Atomic uint64_t name_epoch; /* rises when names in statements may mean other tables */
     _Atomic size_t ref_count;
 };
@@ -23,8 +23,8 @@ struct WeirDatabase {
 /* is_capturing: only captures write the database (capture.h). Sets up engine, host, functions and the replacement scan for the database that `handle` opens.
  * `connection` is only used to register. The result has one reference for the caller; every
  * registered function holds another. */
-Status weir_database_attach(duckdb_database handle, duckdb_connection connection,
-                            bool is_capturing, WeirDatabase **out, Error *err) WEIR_MUST_CHECK;
+Status weir_database_attach(duckdb_database handle, duckdb_connection connection, bool is_capturing,
+                            WeirDatabase **out, Error *err) WEIR_MUST_CHECK;
 
 WeirDatabase *weir_database_ref(WeirDatabase *database);
 

@@ -328,7 +328,6 @@ Status weir_detect_load(const DetectJob *job, Error *err)
     weir_fetcher_free(fetcher);
     WEIR_TRY(status);
     WEIR_TRY(weir_table_extent(job->host, job->name, &after, err));
-    const bool has_moved =
-        before.last_row != after.last_row || before.row_count != total.row_count;
+    const bool has_moved = before.last_row != after.last_row || before.row_count != total.row_count;
     return has_moved ? weir_detect_sync(job, err) : WEIR_OK;
 }

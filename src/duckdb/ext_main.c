@@ -19,7 +19,8 @@ DUCKDB_EXTENSION_ENTRYPOINT(duckdb_connection connection, duckdb_extension_info 
     char text[sizeof(Error) + 64];
     WeirDatabase *database = NULL;
     duckdb_database *const handle = access->get_database(info);
-    if (handle == NULL || weir_database_attach(*handle, connection, false, &database, &err) != WEIR_OK) {
+    if (handle == NULL ||
+        weir_database_attach(*handle, connection, false, &database, &err) != WEIR_OK) {
         weir_error_format(&err, text, sizeof text);
         access->set_error(info, text);
         return false;

@@ -11,8 +11,7 @@ typedef struct DuckHost DuckHost;
 
 /* Takes a reference to the connector; mem is borrowed. */
 Status weir_duck_host_new(Mem *mem, Connector *connector, bool is_capturing, DuckHost **out,
-                          Error *err)
-    WEIR_MUST_CHECK;
+                          Error *err) WEIR_MUST_CHECK;
 
 /* Every table and every expression host must be closed; not between begin and end. The database may
  * be gone. NULL is allowed. */

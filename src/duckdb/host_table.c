@@ -8,11 +8,11 @@ struct HostTable {
     DuckHost *host; /* borrowed */
     Arena arena;    /* the name */
     TableName name;
-    int64_t oid; /* when it was last seen; tells a renamed table from a dropped one */
-    Baseline baseline;  /* of a host that captures: only its schema is used */
+    int64_t oid;       /* when it was last seen; tells a renamed table from a dropped one */
+    Baseline baseline; /* of a host that captures: only its schema is used */
     bool is_followed;
     uint64_t row_count; /* of a host that captures: when it was last read */
-    char *facts;      /* owned: the definition that the baseline stands on */
+    char *facts;        /* owned: the definition that the baseline stands on */
 };
 
 Status weir_duck_host_table_schema(void *context, const TableName *name, Arena *arena, Schema *out,

@@ -113,7 +113,13 @@ static bool is_plain_span(SqlSpan span)
     return true;
 }
 
-typedef enum Clause { CLAUSE_SET, CLAUSE_OTHERS, CLAUSE_WHERE, CLAUSE_RETURNING, CLAUSE_NONE } Clause;
+typedef enum Clause {
+    CLAUSE_SET,
+    CLAUSE_OTHERS,
+    CLAUSE_WHERE,
+    CLAUSE_RETURNING,
+    CLAUSE_NONE
+} Clause;
 
 /* The clause that a word at the top level begins. IS DISTINCT FROM is none. */
 static Clause clause_of(const SqlToken *token, const SqlToken *before, const char *others_word)
@@ -298,16 +304,16 @@ static WriteKind kind_of_other(const SqlToken *verb)
         const char *word;
         WriteKind kind;
     } WORDS[] = {
-        {"select", WRITE_NONE},     {"from", WRITE_NONE},        {"values", WRITE_NONE},
-        {"table", WRITE_NONE},      {"pivot", WRITE_NONE},       {"unpivot", WRITE_NONE},
-        {"show", WRITE_NONE},       {"describe", WRITE_NONE},    {"desc", WRITE_NONE},
-        {"summarize", WRITE_NONE},  {"prepare", WRITE_NONE},     {"deallocate", WRITE_NONE},
-        {"export", WRITE_NONE},     {"analyze", WRITE_NONE},     {"checkpoint", WRITE_NONE},
-        {"force", WRITE_NONE},      {"vacuum", WRITE_NONE},      {"comment", WRITE_NONE},
-        {"install", WRITE_NONE},    {"load", WRITE_SESSION},     {"attach", WRITE_SESSION},
-        {"use", WRITE_SESSION},     {"set", WRITE_SESSION},      {"reset", WRITE_SESSION},
-        {"drop", WRITE_DEFINITION}, {"alter", WRITE_DEFINITION}, {"detach", WRITE_DEFINITION},
-        {"begin", WRITE_BEGIN},     {"start", WRITE_BEGIN},      {"commit", WRITE_COMMIT},
+        {"select", WRITE_NONE},     {"from", WRITE_NONE},         {"values", WRITE_NONE},
+        {"table", WRITE_NONE},      {"pivot", WRITE_NONE},        {"unpivot", WRITE_NONE},
+        {"show", WRITE_NONE},       {"describe", WRITE_NONE},     {"desc", WRITE_NONE},
+        {"summarize", WRITE_NONE},  {"prepare", WRITE_NONE},      {"deallocate", WRITE_NONE},
+        {"export", WRITE_NONE},     {"analyze", WRITE_NONE},      {"checkpoint", WRITE_NONE},
+        {"force", WRITE_NONE},      {"vacuum", WRITE_NONE},       {"comment", WRITE_NONE},
+        {"install", WRITE_NONE},    {"load", WRITE_SESSION},      {"attach", WRITE_SESSION},
+        {"use", WRITE_SESSION},     {"set", WRITE_SESSION},       {"reset", WRITE_SESSION},
+        {"drop", WRITE_DEFINITION}, {"alter", WRITE_DEFINITION},  {"detach", WRITE_DEFINITION},
+        {"begin", WRITE_BEGIN},     {"start", WRITE_BEGIN},       {"commit", WRITE_COMMIT},
         {"end", WRITE_COMMIT},      {"rollback", WRITE_ROLLBACK}, {"abort", WRITE_ROLLBACK},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(WORDS); i++) {

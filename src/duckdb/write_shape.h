@@ -38,7 +38,7 @@ typedef struct WriteShape {
     SqlSpan others;     /* UPDATE ... FROM, DELETE ... USING: what follows */
     SqlSpan condition;  /* what follows WHERE */
     bool has_returning; /* the last clause is RETURNING */
-    bool is_plain;      /* others and condition call no function and hold no query: they give the same
+    bool is_plain; /* others and condition call no function and hold no query: they give the same
                            rows whenever they are evaluated */
 } WriteShape;
 

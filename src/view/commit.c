@@ -73,9 +73,8 @@ static void table_apply(Engine *engine, TrackedTable *table, const EngineCommit 
 {
     const TableChange *const change = find_change(commit, &table->name);
     const bool is_known =
-        table->host_table != NULL &&
-        (change == NULL ? !commit->is_unknown
-                        : change->rows != NULL && change->follow_id == table->follow_id);
+        table->host_table != NULL && !commit->is_unknown &&
+        (change == NULL || (change->rows != NULL && change->follow_id == table->follow_id));
     if (table->error.code == WEIR_ERR_SOURCE_CHANGED && !commit->has_definitions) {
         return;
     }

@@ -184,13 +184,13 @@ Status weir_engine_capture_shape(Engine *engine, const TableName *name, Arena *a
 typedef struct TableChange {
     TableName name;
     uint64_t follow_id; /* of the shape that the rows have */
-    RowTable *rows;     /* a bag of all followed columns; borrowed; NULL = changed, but not known how */
+    RowTable *rows; /* a bag of all followed columns; borrowed; NULL = changed, but not known how */
 } TableChange;
 
 typedef struct EngineCommit {
     const TableChange *changes;
     size_t change_count;
-    bool is_unknown;      /* any table may have changed */
+    bool is_unknown;      /* any table may have changed, also those of the list otherwise */
     bool has_definitions; /* tables may have been altered, dropped, or made again */
     Status (*run)(void *context, Error *err); /* commits in the database; NULL = that is done */
     void *context;

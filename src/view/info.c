@@ -123,9 +123,11 @@ Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *c
 static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena, TableInfo *out,
                          Error *err)
 {
-    static const char *const METHODS[] = {
-        [SYNC_UNCHANGED] = "unchanged", [SYNC_APPENDED] = "appended", [SYNC_DIFFED] = "diffed",
-        [SYNC_CAPTURED] = "captured",   [SYNC_RELOADED] = "reloaded"};
+    static const char *const METHODS[] = {[SYNC_UNCHANGED] = "unchanged",
+                                          [SYNC_APPENDED] = "appended",
+                                          [SYNC_DIFFED] = "diffed",
+                                          [SYNC_CAPTURED] = "captured",
+                                          [SYNC_RELOADED] = "reloaded"};
     Status status = WEIR_OK;
     Buf columns;
     *out = (TableInfo){

@@ -27,7 +27,7 @@ static inline void world_open(World *w, const char *path)
     assert_int_equal(duckdb_open(path, &w->database), DuckDBSuccess);
     assert_int_equal(duckdb_connect(w->database, &w->user), DuckDBSuccess);
     ASSERT_OK(weir_connector_new(w->database, w->user, &w->connector, &w->err), &w->err);
-    ASSERT_OK(weir_duck_host_new(w->mem, w->connector, &w->duck, &w->err), &w->err);
+    ASSERT_OK(weir_duck_host_new(w->mem, w->connector, false, &w->duck, &w->err), &w->err);
     w->host = weir_duck_host_functions(w->duck);
 }
 

@@ -1,0 +1,251 @@
+/* api_capture.c: every way to write rows reaches the views exactly, and those that can be told are. */
+#include "api.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char TABLES[] =
+    "CREATE TABLE t (id INTEGER, g INTEGER, v INTEGER DEFAULT 5, s VARCHAR, "
+    "twice INTEGER GENERATED ALWAYS AS (v * 2));"
+    "CREATE TABLE keyed (id INTEGER PRIMARY KEY, g INTEGER, l INTEGER[]);"
+    "CREATE TABLE u (k INTEGER, w INTEGER);";
+
+static const char VIEWS[] =
+    "CREATE MATERIALIZED VIEW sums AS SELECT g, count(*) AS n, sum(v) AS v, sum(twice) AS w "
+    "FROM t GROUP BY g;"
+    "CREATE MATERIALIZED VIEW rows AS SELECT t.id, t.s, keyed.l FROM t JOIN keyed ON t.g = "
+    "keyed.id;"
+    "CREATE MATERIALIZED VIEW keys AS SELECT g, count(*) AS n, max(id) AS id, sum(len(l)) AS l "
+    "FROM keyed GROUP BY g;"
+    "CREATE MATERIALIZED VIEW others AS SELECT count(*) AS n FROM u;"
+    "CREATE MATERIALIZED VIEW above AS SELECT sum(n) AS n FROM sums WHERE v > 0;";
+
+static int setup(void **state)
+{
+    WeirDb *const db = api_open(NULL);
+    run(db, TABLES);
+    run(db, VIEWS);
+    *state = db;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    weir_close(*state);
+    return 0;
+}
+
+static void verify(WeirDb *db, const char *after)
+{
+    static const char *const NAMES[] = {"sums", "rows", "keys", "others", "above"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        char sql[128];
+        WeirError err = {0};
+        (void)snprintf(sql, sizeof sql, "FROM dbsp_verify('%s')", NAMES[i]);
+        char *const rows = try_run(db, sql, &err);
+        if (rows == NULL || strcmp(rows, "ok|NULL\n") != 0) {
+            fail_msg("after %s, view %s: %s", after, NAMES[i], rows == NULL ? err.message : rows);
+        }
+        free(rows);
+    }
+}
+
+/* How often tables were read anew. */
+static long reloads(WeirDb *db)
+{
+    WeirError err = {0};
+    char *const rows = try_run(db, "SELECT sum(diffs) FROM dbsp_table_state()", &err);
+    const long count = rows == NULL ? -1 : strtol(rows, NULL, 10);
+    free(rows);
+    return count;
+}
+
+/* Statements whose change is told, and those whose table is read anew. */
+static void exactly(WeirDb *db, const char *sql)
+{
+    const long before = reloads(db);
+    run(db, sql);
+    verify(db, sql);
+    if (reloads(db) != before) {
+        fail_msg("a table was read anew after %s", sql);
+    }
+}
+
+static void by_reading(WeirDb *db, const char *sql)
+{
+    const long before = reloads(db);
+    run(db, sql);
+    verify(db, sql);
+    if (reloads(db) == before) {
+        fail_msg("no table was read anew after %s", sql);
+    }
+}
+
+static void test_inserts(void **state)
+{
+    WeirDb *const db = *state;
+    exactly(db, "INSERT INTO t VALUES (1, 1, 1, 'a'), (2, 1, NULL, NULL), (1, 1, 1, 'a')");
+    exactly(db, "INSERT INTO t (s, id) SELECT 'long text of row ' || i, i FROM range(5000) r(i)");
+    exactly(db, "INSERT INTO keyed BY NAME SELECT 1 AS id, [1, NULL] AS l");
+    exactly(db, "INSERT INTO t SELECT id + 1, g, v, s FROM t WHERE id < 3 -- a comment");
+    exactly(db, "INSERT INTO u DEFAULT VALUES");
+    exactly(db, "WITH x AS (SELECT 7 AS k) INSERT INTO u SELECT k, k FROM x");
+    exactly(db, "INSERT INTO keyed VALUES (1, 1, NULL), (2, 2, [3]) ON CONFLICT DO NOTHING");
+    exactly(db, "INSERT OR IGNORE INTO keyed VALUES (2, 9, NULL), (3, 3, NULL)");
+    exactly(db, "INSERT INTO main.\"t\" VALUES (9, 9, 9, 'quoted')");
+    gives(db, "INSERT INTO t VALUES (1, 2, 3, 'r') RETURNING id + 1, s", "2|r\n");
+    gives(db, "INSERT INTO t VALUES (1, 2, 3, 'r'), (4, 5, 6, 'q')", "changed 2");
+    gives(db, "INSERT INTO t SELECT i, 1, 1, '' FROM range(3000) r(i) WHERE i > 2997 RETURNING *",
+          "2998|1|1||2\n2999|1|1||2\n");
+    verify(db, "RETURNING");
+    by_reading(db, "INSERT OR REPLACE INTO keyed VALUES (2, 10, [10])");
+    by_reading(db, "INSERT INTO keyed VALUES (2, 0, NULL) ON CONFLICT (id) DO UPDATE SET g = 11");
+}
+
+static void test_updates(void **state)
+{
+    WeirDb *const db = *state;
+    run(db, "INSERT INTO t SELECT i, i % 7, i % 5, 's' || i FROM range(4000) r(i);"
+            "INSERT INTO keyed SELECT i, i % 3, [i] FROM range(20) r(i);"
+            "INSERT INTO u VALUES (1, 10), (2, 20), (1, 30)");
+    exactly(db, "UPDATE t SET v = v + 1 WHERE id = 17");
+    exactly(db, "UPDATE t SET v = NULL, g = 3 WHERE id BETWEEN 100 AND 2500");
+    exactly(db, "UPDATE t AS x SET s = 'new' WHERE x.g IS NULL OR x.id IN (1, 2, 3)");
+    exactly(db, "UPDATE t SET g = CASE WHEN g IS DISTINCT FROM 3 THEN 1 ELSE 2 END");
+    exactly(db, "UPDATE t SET v = 1 WHERE upper(s) = 'S9' AND abs(id) < 10");
+    exactly(db, "UPDATE t SET v = 2 WHERE id IN (SELECT k FROM u)");
+    exactly(db, "UPDATE keyed SET id = id + 100 WHERE id < 5");
+    exactly(db, "UPDATE keyed SET l = [g, id] WHERE g = 1");
+    exactly(db, "UPDATE t SET v = u.w FROM u WHERE t.id = u.k AND u.k = 2");
+    exactly(db, "WITH x AS (SELECT 5 AS k) UPDATE t SET v = 9 FROM x WHERE t.id = x.k");
+    gives(db, "UPDATE t SET v = 77 WHERE id = 3 RETURNING id, v, twice", "3|77|154\n");
+    gives(db, "UPDATE t SET v = 78 WHERE id = 3", "changed 1");
+    verify(db, "RETURNING");
+    by_reading(db, "UPDATE t SET v = u.w FROM u WHERE t.id = u.k"); /* two matches of a row */
+    by_reading(db, "UPDATE t SET v = 3 WHERE random() < 0.5");
+    by_reading(db, "UPDATE t SET v = 4 WHERE id IN (SELECT id FROM t LIMIT 5)");
+}
+
+static void test_deletes(void **state)
+{
+    WeirDb *const db = *state;
+    run(db, "INSERT INTO t SELECT i, i % 7, i % 5, 's' || i FROM range(4000) r(i);"
+            "INSERT INTO keyed SELECT i, i % 3, [i] FROM range(20) r(i);"
+            "INSERT INTO u VALUES (1, 10), (2, 20), (1, 30)");
+    exactly(db, "DELETE FROM t WHERE id = 7");
+    exactly(db, "DELETE FROM t WHERE random() < 0.3");
+    exactly(db, "DELETE FROM t AS x USING u WHERE x.id = u.k");
+    exactly(db, "DELETE FROM keyed WHERE id > 10");
+    gives(db, "DELETE FROM t WHERE id BETWEEN 3000 AND 3001 AND g >= 0 RETURNING 'gone'",
+          "gone\ngone\n");
+    verify(db, "RETURNING");
+    exactly(db, "TRUNCATE keyed");
+    exactly(db, "DELETE FROM u");
+    exactly(db, "TRUNCATE TABLE t");
+    gives(db, "SELECT count(*) FROM rows", "0\n");
+}
+
+static void test_transactions(void **state)
+{
+    WeirDb *const db = *state;
+    exactly(db, "BEGIN; INSERT INTO t VALUES (1, 1, 1, 'a'); UPDATE t SET v = 2 WHERE id = 1;"
+                "INSERT INTO keyed VALUES (1, 1, [1]); COMMIT");
+    exactly(db, "BEGIN; DELETE FROM t; INSERT INTO t VALUES (2, 2, 2, 'b'), (3, 3, 3, 'c');"
+                "DELETE FROM t WHERE id = 3; UPDATE keyed SET g = 8; COMMIT");
+    exactly(db, "BEGIN; INSERT INTO t VALUES (5, 5, 5, 'e'); DELETE FROM t WHERE id = 5; COMMIT");
+    gives(db, "SELECT g, n FROM sums", "2|1\n");
+    exactly(db, "BEGIN; DELETE FROM t; ROLLBACK");
+    fails(db, "BEGIN; INSERT INTO keyed VALUES (1, 1, NULL)", "Duplicate key");
+    exactly(db, "COMMIT"); /* of an aborted transaction: a ROLLBACK */
+    run(db, "BEGIN; INSERT INTO t VALUES (6, 6, 6, 'f')");
+    fails(db, "UPDATE t SET nosuch = 1", "nosuch");
+    by_reading(db, "COMMIT");
+    gives(db, "SELECT n FROM sums WHERE g = 6", "1\n");
+    exactly(db, "BEGIN TRANSACTION; TRUNCATE t; INSERT INTO u VALUES (1, 1); END");
+}
+
+static void test_other_statements(void **state)
+{
+    WeirDb *const db = *state;
+    char *const path = test_path("rows.csv");
+    char sql[512];
+    run(db, "INSERT INTO t SELECT i, i % 7, i % 5, 's' || i FROM range(3000) r(i);"
+            "INSERT INTO keyed SELECT i, i % 3, [i] FROM range(20) r(i)");
+    (void)snprintf(sql, sizeof sql, "COPY (SELECT id, g, v, s FROM t) TO '%s'", path);
+    exactly(db, sql);
+    (void)snprintf(sql, sizeof sql, "COPY t FROM '%s'", path);
+    exactly(db, sql);
+    (void)snprintf(sql, sizeof sql, "BEGIN; DELETE FROM t WHERE id = 1; COPY t FROM '%s'; COMMIT",
+                   path);
+    by_reading(db, sql);
+    (void)unlink(path);
+    free(path);
+    by_reading(db,
+               "MERGE INTO keyed USING (VALUES (1, 50), (99, 9)) AS s(id, g) ON keyed.id = s.id "
+               "WHEN MATCHED THEN UPDATE SET g = s.g "
+               "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.g, NULL)");
+    run(db, "PREPARE p AS INSERT INTO u VALUES ($1, $2)");
+    by_reading(db, "EXECUTE p(1, 2)");
+    by_reading(db, "BEGIN; INSERT INTO u VALUES (3, 4); EXECUTE p(5, 6); TRUNCATE u; COMMIT");
+    run(db, "CREATE TEMP TABLE u (k INTEGER)"); /* hides the table of that name */
+    exactly(db, "INSERT INTO u VALUES (1), (2)");
+    gives(db, "SELECT n FROM others", "1\n");
+    exactly(db, "INSERT INTO memory.main.u VALUES (1, 2)");
+    gives(db, "SELECT n FROM others", "2\n");
+    run(db, "DROP TABLE temp.u");
+    exactly(db, "INSERT INTO u VALUES (1, 2)");
+    run(db, "ALTER TABLE t ADD COLUMN extra INTEGER");
+    exactly(db, "INSERT INTO t (id, extra) VALUES (1, 2)");
+    exactly(db, "UPDATE t SET extra = 3");
+    exactly(db, "ANALYZE; CHECKPOINT; VACUUM");
+}
+
+/* A table that begins to be followed while a transaction has rows of it. */
+static void test_view_made_meanwhile(void **state)
+{
+    WeirDb *const db = *state;
+    WeirDb *const other = api_connect(db);
+    run(db, "CREATE TABLE late (a INTEGER, b INTEGER); BEGIN; INSERT INTO late VALUES (1, 2)");
+    run(db, "INSERT INTO u VALUES (1, 1)");
+    run(other, "INSERT INTO u VALUES (7, 7)");
+    run(other, "CREATE MATERIALIZED VIEW by_w AS SELECT w, count(*) AS n FROM u GROUP BY w");
+    run(db, "COMMIT");
+    verify(db, "COMMIT");
+    gives(db, "SELECT * FROM by_w ORDER BY w", "1|1\n7|1\n");
+    gives(other, "FROM dbsp_verify('by_w')", "ok|NULL\n");
+    run(db, "BEGIN; INSERT INTO late VALUES (3, 4)");
+    run(other, "CREATE MATERIALIZED VIEW late_rows AS SELECT a FROM late");
+    gives(other, "SELECT * FROM late_rows", "1\n");
+    run(db, "INSERT INTO late VALUES (5, 6); COMMIT");
+    gives(other, "SELECT * FROM late_rows ORDER BY a", "1\n3\n5\n");
+    weir_close(other);
+}
+
+static void test_conflicts(void **state)
+{
+    WeirDb *const db = *state;
+    WeirDb *const other = api_connect(db);
+    run(db, "INSERT INTO t VALUES (1, 1, 1, 'a'), (2, 1, 1, 'b')");
+    run(db, "BEGIN; UPDATE t SET v = 2 WHERE id = 1");
+    run(other, "BEGIN; UPDATE t SET v = 3 WHERE id = 2");
+    fails(other, "UPDATE t SET v = 3 WHERE id = 1", "Conflict on update");
+    run(other, "ROLLBACK; BEGIN; UPDATE t SET v = 4 WHERE id = 2"); /* the same row of a view */
+    run(db, "COMMIT");
+    run(other, "COMMIT");
+    verify(db, "two writers");
+    gives(db, "SELECT v FROM sums", "6\n");
+    weir_close(other);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(test_inserts),      CASE(test_updates),          CASE(test_deletes),
+        CASE(test_transactions), CASE(test_other_statements), CASE(test_view_made_meanwhile),
+        CASE(test_conflicts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
