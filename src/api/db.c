@@ -91,6 +91,7 @@ WeirStatus weir_open(const char *path, WeirDb **out, WeirError *err)
     shared->handle = handle;
     shared->database = database;
     atomic_init(&shared->ref_count, 1);
+    weir_engine_restore(database->engine);
     return open_connection(shared, connection, out, err);
 }
 

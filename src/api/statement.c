@@ -134,6 +134,7 @@ static Status read_create(Arena *arena, const char *cursor, Statement *out, Erro
     if (!take_word(&cursor, "as")) {
         return syntax_error("AS", cursor, err);
     }
+    cursor = weir_sql_skip_blank(cursor);
     out->query = columns == NULL
                      ? cursor
                      : weir_arena_printf(arena, err, "SELECT * FROM (%s\n) AS definition%s", cursor,

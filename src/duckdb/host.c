@@ -215,6 +215,9 @@ Host weir_duck_host_functions(DuckHost *host)
         .table_scan = weir_duck_host_table_scan,
         .table_row_count = weir_duck_host_table_row_count,
         .table_bytes = weir_duck_host_table_bytes,
+        .load_views = weir_duck_host_load_views,
+        .save_view = weir_duck_host_save_view,
+        .end_saving = weir_duck_host_end_saving,
         .expr_open = weir_duck_host_expr_open,
         .expr_close = weir_duck_host_expr_close,
     };

@@ -30,6 +30,7 @@ struct DuckHost {
     uint64_t epoch;         /* counts the begins */
     duckdb_connection scan; /* its transaction is the snapshot; NULL outside begin .. end */
     duckdb_prepared_statement plan_statement; /* of scan; NULL until needed */
+    duckdb_connection saver; /* its transaction keeps definitions; NULL = none under way */
     Session *sessions;
     StabilityEntry *stabilities; /* in the arena; NULL = not loaded */
     HostProgram *programs;       /* those with a prepared statement */
@@ -77,6 +78,13 @@ Status weir_duck_host_table_scan(void *context, HostTable *table, HostVisit visi
                                  Error *err) WEIR_MUST_CHECK;
 uint64_t weir_duck_host_table_row_count(const HostTable *table);
 size_t weir_duck_host_table_bytes(const HostTable *table);
+
+/* ---- host_saved.c ---------------------------------------------------------------------------- */
+
+Status weir_duck_host_load_views(void *context, Arena *arena, SavedView **out, size_t *count,
+                                 Error *err) WEIR_MUST_CHECK;
+Status weir_duck_host_save_view(void *context, const SavedView *view, Error *err) WEIR_MUST_CHECK;
+Status weir_duck_host_end_saving(void *context, bool is_commit, Error *err) WEIR_MUST_CHECK;
 
 /* ---- eval.c ----------------------------------------------------------------------------------- */
 

@@ -57,6 +57,10 @@ Status weir_engine_get_view(Engine *engine, const char *name, View **out, Error 
     if (*out != NULL) {
         return WEIR_OK;
     }
+    const LostView *const lost = weir_engine_match_lost(engine, name);
+    if (lost != NULL) {
+        return weir_lost_view_error(lost, err);
+    }
     weir_error_set(err, WEIR_ERR_UNKNOWN_VIEW, "there is no view %s", name);
     if (engine->view_count == 0) {
         weir_error_hint(err, "no view has been created in this database");

@@ -152,6 +152,10 @@ static Status check_name(Engine *engine, const CreateSpec *spec, const TableName
                          const View *old, Error *err)
 {
     bool is_taken = false;
+    const LostView *const lost = weir_engine_find_lost(engine, name);
+    if (lost != NULL && spec->mode == CREATE_NEW) {
+        return weir_lost_view_error(lost, err);
+    }
     if (old != NULL && spec->mode == CREATE_NEW) {
         weir_error_set(err, WEIR_ERR_NAME_CLASH, "there is a view %s already", name->name);
         weir_error_hint(err, "use dbsp_replace_view to give it a new definition, or dbsp_drop");
@@ -167,17 +171,36 @@ static Status check_name(Engine *engine, const CreateSpec *spec, const TableName
     return WEIR_OK;
 }
 
-static Status create_locked(Engine *engine, const CreateSpec *spec, CreateResult *result,
-                            Error *err)
+/* Its readers have their own copies. */
+static void drop_one(Engine *engine, View *view)
+{
+    weir_lock_acquire(&engine->catalog_lock);
+    for (size_t i = 0; i < engine->view_count; i++) {
+        if (engine->views[i] == view) {
+            memmove(engine->views + i, engine->views + i + 1,
+                    (engine->view_count - i - 1) * sizeof(View *));
+            engine->view_count--;
+            break;
+        }
+    }
+    weir_lock_release(&engine->catalog_lock);
+    weir_view_free(engine, view);
+}
+
+Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateResult *result,
+                                 Error *err)
 {
     Status status = WEIR_OK;
     View *view = NULL;
+    View *published = NULL;
+    bool was_there = false;
     TableName name = {0};
     Arena scratch;
     weir_arena_init(&scratch, engine->mem, 0);
     WEIR_CHECK(engine->host.resolve_name(engine->host.context, &spec->settings, spec->name,
                                          &scratch, &name, err));
     View *const old = weir_engine_find_view_exact(engine, &name);
+    was_there = old != NULL;
     if (old != NULL && spec->mode == CREATE_IF_MISSING) {
         result->row_count = weir_sink_row_count(old->sink);
         goto done;
@@ -191,10 +214,23 @@ static Status create_locked(Engine *engine, const CreateSpec *spec, CreateResult
     }
     WEIR_CHECK(catch_up_for(engine, view, err));
     WEIR_CHECK(weir_view_bind(engine, view, old, err));
+    if (!spec->is_saved) {
+        WEIR_CHECK(weir_engine_save(engine, view, err));
+    }
     WEIR_CHECK(publish(engine, view, old, err));
-    *result = (CreateResult){.was_created = true, .row_count = weir_sink_row_count(view->sink)};
+    published = view;
     view = NULL;
+    WEIR_CHECK(weir_engine_commit_saving(engine, err));
+    *result =
+        (CreateResult){.was_created = true, .row_count = weir_sink_row_count(published->sink)};
+    weir_engine_forget_lost(engine, &name);
 done:
+    if (status != WEIR_OK) {
+        weir_engine_abort_saving(engine);
+        if (published != NULL && !was_there) {
+            drop_one(engine, published);
+        }
+    }
     weir_view_free(engine, view);
     weir_arena_deinit(&scratch);
     return status;
@@ -205,11 +241,11 @@ Status weir_engine_create(Engine *engine, const CreateSpec *spec, CreateResult *
     CreateResult ignored = {0};
     CreateResult *const made = result == NULL ? &ignored : result;
     *made = (CreateResult){0};
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     atomic_fetch_add(&engine->epoch, 1);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
-        status = create_locked(engine, spec, made, err);
+        status = weir_engine_create_locked(engine, spec, made, err);
         engine->host.end(engine->host.context);
     }
     weir_lock_release(&engine->lock);
@@ -230,10 +266,11 @@ static Status refresh_locked(Engine *engine, const char *name, CreateResult *res
     CreateSpec spec = {.name = full_name.data,
                        .sql = weir_arena_strdup(&scratch, view->sql, err),
                        .settings = view->settings,
-                       .mode = CREATE_OR_REPLACE};
+                       .mode = CREATE_OR_REPLACE,
+                       .is_saved = true};
     status = spec.sql == NULL ? err->code : WEIR_OK;
     WEIR_CHECK(status);
-    WEIR_CHECK(create_locked(engine, &spec, result, err));
+    WEIR_CHECK(weir_engine_create_locked(engine, &spec, result, err));
 done:
     weir_buf_deinit(&full_name);
     weir_arena_deinit(&scratch);
@@ -243,7 +280,7 @@ done:
 Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count, Error *err)
 {
     CreateResult result = {0};
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     atomic_fetch_add(&engine->epoch, 1);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
@@ -259,27 +296,36 @@ Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count
 
 /* ---- dropping ------------------------------------------------------------------------------- */
 
-/* Its readers have their own copies. */
-static void drop_one(Engine *engine, View *view)
+/* All or none: what can fail comes first. */
+static Status unsave_marked(Engine *engine, const View *view, Error *err)
 {
-    weir_lock_acquire(&engine->catalog_lock);
+    WEIR_TRY(weir_engine_unsave(engine, &view->name, err));
     for (size_t i = 0; i < engine->view_count; i++) {
-        if (engine->views[i] == view) {
-            memmove(engine->views + i, engine->views + i + 1,
-                    (engine->view_count - i - 1) * sizeof(View *));
-            engine->view_count--;
-            break;
+        if (engine->views[i]->is_marked) {
+            WEIR_TRY(weir_engine_unsave(engine, &engine->views[i]->name, err));
         }
     }
-    weir_lock_release(&engine->catalog_lock);
-    weir_view_free(engine, view);
+    return weir_engine_commit_saving(engine, err);
 }
 
-/* All or none: what can fail comes first. */
+/* A definition that could not be brought back. */
+static Status drop_lost(Engine *engine, const TableName *name, size_t *dropped, Error *err)
+{
+    WEIR_TRY(weir_engine_unsave(engine, name, err));
+    WEIR_TRY(weir_engine_commit_saving(engine, err));
+    weir_engine_forget_lost(engine, name);
+    *dropped = 1;
+    return WEIR_OK;
+}
+
 static Status drop_locked(Engine *engine, const char *name, bool cascade, size_t *dropped,
                           Error *err)
 {
     View *view = NULL;
+    const LostView *const lost = weir_engine_match_lost(engine, name);
+    if (lost != NULL) {
+        return drop_lost(engine, &lost->name, dropped, err);
+    }
     WEIR_TRY(weir_engine_get_view(engine, name, &view, err));
     const View *const dependent = find_dependent(engine, view);
     if (dependent != NULL && !cascade) {
@@ -291,6 +337,7 @@ static Status drop_locked(Engine *engine, const char *name, bool cascade, size_t
             WEIR_TRY(weir_view_detach_readers(engine->views[i], err));
         }
     }
+    WEIR_TRY(unsave_marked(engine, view, err));
     for (size_t i = engine->view_count; i-- > 0;) { /* deepest first */
         if (engine->views[i]->is_marked) {
             drop_one(engine, engine->views[i]);
@@ -309,8 +356,13 @@ Status weir_engine_drop(Engine *engine, const char *name, bool cascade, size_t *
     size_t ignored = 0;
     size_t *const count = dropped == NULL ? &ignored : dropped;
     *count = 0;
-    weir_lock_acquire(&engine->lock);
-    const Status status = drop_locked(engine, name, cascade, count, err);
+    weir_engine_enter(engine);
+    Status status = engine->host.begin(engine->host.context, err);
+    if (status == WEIR_OK) {
+        status = drop_locked(engine, name, cascade, count, err);
+        weir_engine_abort_saving(engine);
+        engine->host.end(engine->host.context);
+    }
     weir_lock_release(&engine->lock);
     return status;
 }

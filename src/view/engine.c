@@ -43,6 +43,9 @@ void weir_engine_free(Engine *engine)
         engine->table_count--;
         weir_table_free(engine, engine->tables[engine->table_count]);
     }
+    if (engine->has_locks) {
+        weir_engine_forget_lost(engine, NULL);
+    }
     weir_mem_free(engine->mem, engine->views);
     weir_mem_free(engine->mem, engine->tables);
     weir_page_pool_free(engine->pool);
@@ -164,7 +167,7 @@ Status weir_engine_sync(Engine *engine, const char *table, uint64_t *changed_row
     uint64_t ignored = 0;
     uint64_t *const changed = changed_rows == NULL ? &ignored : changed_rows;
     *changed = 0;
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     const Status status = sync_locked(engine, table, changed, err);
     weir_lock_release(&engine->lock);
     return status;
@@ -269,7 +272,7 @@ done:
 Status weir_engine_track(Engine *engine, const char *table, bool is_manual, uint64_t *row_count,
                          Error *err)
 {
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     atomic_fetch_add(&engine->epoch, 1);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
@@ -306,7 +309,7 @@ static Status followed_locked(Engine *engine, const char *table_name, Arena *are
 Status weir_engine_followed(Engine *engine, const char *table, Arena *arena, Schema *out,
                             Error *err)
 {
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     const Status status = followed_locked(engine, table, arena, out, err);
     weir_lock_release(&engine->lock);
     return status;
@@ -343,7 +346,7 @@ static Status notify_locked(Engine *engine, const char *table_name, int64_t sign
 Status weir_engine_notify(Engine *engine, const char *table, int64_t sign, const RowSource *rows,
                           Error *err)
 {
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     const Status status = notify_locked(engine, table, sign, rows, err);
     weir_lock_release(&engine->lock);
     return status;

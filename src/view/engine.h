@@ -20,6 +20,10 @@ Status weir_engine_new(Mem *mem, const Host *host, Engine **out, Error *err) WEI
  * are called. */
 void weir_engine_free(Engine *engine);
 
+/* Brings back the views whose definitions the database keeps; otherwise the first call that asks for a
+ * view does. Those that cannot be brought back are told by take_notice. */
+void weir_engine_restore(Engine *engine);
+
 typedef enum CreateMode { CREATE_NEW, CREATE_IF_MISSING, CREATE_OR_REPLACE } CreateMode;
 
 typedef struct CreateSpec {
@@ -27,6 +31,7 @@ typedef struct CreateSpec {
     const char *sql;  /* one SELECT */
     ViewSettings settings;
     CreateMode mode;
+    bool is_saved; /* the database keeps the definition already */
 } CreateSpec;
 
 typedef struct CreateResult {

@@ -112,6 +112,8 @@ struct Engine {
     size_t table_capacity;
     _Atomic uint64_t epoch;
     uint64_t last_follow_id;
+    _Atomic int restore_state;
+    struct LostView *lost; /* saved definitions that could not be brought back */
     uint64_t generation;
     bool has_new_view; /* the pass under way brings one, which is a new generation */
     bool has_dropped;  /* there were views that are no more */
@@ -228,6 +230,36 @@ void weir_engine_find_culprits(Engine *engine);
 /* Steps every view whose inputs changed in this pass, then ends the pass: a new generation if
  * anything changed. */
 void weir_engine_advance_views(Engine *engine);
+
+/* ---- saved definitions (saved.c) -------------------------------------------------------------- */
+
+/* A saved definition that could not be brought back. */
+typedef struct LostView {
+    struct LostView *next;
+    Arena arena;
+    TableName name;
+    const char *sql;
+    Error reason;
+} LostView;
+
+/* Takes the engine's lock; at first use the saved views are brought back. */
+void weir_engine_enter(Engine *engine);
+
+LostView *weir_engine_match_lost(Engine *engine, const char *name); /* as written */
+LostView *weir_engine_find_lost(Engine *engine, const TableName *name);
+void weir_engine_forget_lost(Engine *engine, const TableName *name); /* NULL = all */
+Status weir_lost_view_error(const LostView *lost, Error *err);
+
+/* Inside host begin .. end: keep a definition, or no longer; then commit or take back. The list of
+ * definitions that could not be brought back needs the engine's lock or the catalog lock. */
+Status weir_engine_save(Engine *engine, const View *view, Error *err) WEIR_MUST_CHECK;
+Status weir_engine_unsave(Engine *engine, const TableName *name, Error *err) WEIR_MUST_CHECK;
+Status weir_engine_commit_saving(Engine *engine, Error *err) WEIR_MUST_CHECK;
+void weir_engine_abort_saving(Engine *engine);
+
+/* create.c: lock held, inside host begin .. end. */
+Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateResult *result,
+                                 Error *err) WEIR_MUST_CHECK;
 
 /* ---- the sync pass (propagate.c) ------------------------------------------------------------- */
 

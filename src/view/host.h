@@ -22,6 +22,13 @@ typedef struct TableName {
     const char *name;
 } TableName;
 
+/* A definition as a database keeps it. */
+typedef struct SavedView {
+    TableName name;
+    const char *sql;
+    ViewSettings settings;
+} SavedView;
+
 /* A planned definition. Everything lives in the arena given to plan. */
 typedef struct HostPlan {
     const char *json;
@@ -99,6 +106,16 @@ typedef struct Host {
     Status (*table_scan)(void *context, HostTable *table, HostVisit visit, void *user, Error *err);
     uint64_t (*table_row_count)(const HostTable *table);
     size_t (*table_bytes)(const HostTable *table);
+
+    /* Definitions that databases keep, in the order in which they were made; from the arena. The three
+     * may be NULL: nothing is kept. */
+    Status (*load_views)(void *context, Arena *arena, SavedView **out, size_t *count, Error *err);
+
+    /* Begins a transaction that keeps the definition, in the place of the one of that name if there is
+     * one, or (sql NULL) no longer keeps it. Databases that are in memory or read-only keep nothing.
+     * May be called several times; end_saving ends the transaction. */
+    Status (*save_view)(void *context, const SavedView *view, Error *err);
+    Status (*end_saving)(void *context, bool is_commit, Error *err);
 
     /* Evaluates expressions in a session with these settings. Freed with expr_close. */
     Status (*expr_open)(void *context, const ViewSettings *settings, ExprHost *out, Error *err);

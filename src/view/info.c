@@ -5,9 +5,13 @@ NameMatch weir_engine_look_up(Engine *engine, const char *name)
 {
     View *view = NULL;
     Arena scratch;
+    weir_engine_restore(engine);
     weir_arena_init(&scratch, engine->mem, 0);
     weir_lock_acquire(&engine->catalog_lock);
-    const NameMatch match = weir_engine_match_view(engine, name, &scratch, &view);
+    NameMatch match = weir_engine_match_view(engine, name, &scratch, &view);
+    if (match == NAME_UNKNOWN && weir_engine_match_lost(engine, name) != NULL) {
+        match = NAME_FOUND; /* reading it tells why it is not there */
+    }
     weir_lock_release(&engine->catalog_lock);
     weir_arena_deinit(&scratch);
     return match;
@@ -52,6 +56,7 @@ Status weir_engine_shape(Engine *engine, const char *name, ViewShape *out, Error
 {
     View *view = NULL;
     *out = (ViewShape){0};
+    weir_engine_restore(engine);
     weir_arena_init(&out->arena, engine->mem, 0);
     weir_lock_acquire(&engine->catalog_lock);
     Status status = weir_engine_get_view(engine, name, &view, err);
@@ -114,7 +119,7 @@ static Status views_locked(Engine *engine, Arena *arena, ViewInfo **out, size_t 
 
 Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)
 {
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     const Status status = views_locked(engine, arena, out, count, err);
     weir_lock_release(&engine->lock);
     return status;
@@ -177,7 +182,7 @@ static Status tables_locked(Engine *engine, Arena *arena, TableInfo **out, size_
 
 Status weir_engine_tables(Engine *engine, Arena *arena, TableInfo **out, size_t *count, Error *err)
 {
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     const Status status = tables_locked(engine, arena, out, count, err);
     weir_lock_release(&engine->lock);
     return status;
@@ -255,7 +260,7 @@ Status weir_engine_dependencies(Engine *engine, const char *name, Arena *arena,
                                 DependencyInfo **out, size_t *count, Error *err)
 {
     DependencyList list = {0};
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     const Status status = dependencies_locked(engine, name, arena, &list, err);
     weir_lock_release(&engine->lock);
     *out = list.items;
@@ -295,7 +300,7 @@ Status weir_engine_explain(Engine *engine, const char *name_or_sql, const ViewSe
     Status status = WEIR_OK;
     Arena scratch;
     weir_arena_init(&scratch, engine->mem, 0);
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     const View *const view = weir_engine_find_view(engine, name_or_sql, &scratch);
     if (view == NULL) {
         WEIR_CHECK(explain_sql(engine, name_or_sql, settings, out, err));

@@ -187,7 +187,7 @@ static Status read_changes_locked(Engine *engine, const char *name, int64_t sinc
 Status weir_engine_read(Engine *engine, const char *name, ViewReader **out, Error *err)
 {
     *out = NULL;
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     Status status = weir_engine_freshen(engine, err);
     if (status == WEIR_OK) {
         status = read_locked(engine, name, out, err);
@@ -204,7 +204,7 @@ Status weir_engine_read_changes(Engine *engine, const char *name, int64_t since,
                                 Error *err)
 {
     *out = NULL;
-    weir_lock_acquire(&engine->lock);
+    weir_engine_enter(engine);
     Status status = weir_engine_freshen(engine, err);
     if (status == WEIR_OK) {
         status = read_changes_locked(engine, name, since, out, err);
