@@ -1,0 +1,108 @@
+/* header.c: the checkpoint counter in the database file.
+ *
+ * At offsets 4096 and 8192 of the file stand two headers, written in turn:
+ *   0 u64 checksum of the other 4088 bytes     8 u64 iteration, one more than in the older header
+ *
+ * DuckDB holds a POSIX lock on the file, and POSIX drops a process's locks on a file when the process
+ * closes *any* descriptor of it: opening and closing the file here would let a second process open
+ * the database for writing. So the file is read through the descriptor that DuckDB has open itself,
+ * found by its inode, with pread, which moves nothing. The descriptor may be closed and its number
+ * given to another file at any time: what was read counts only if the number belongs to the
+ * file before and after. */
+#include "wal/wal_priv.h"
+
+#include "base/codec.h"
+#include "wal/checksum.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEADER_BYTES = 4096, HEADERS_OFFSET = 4096, HEADER_COUNT = 2 };
+
+static bool is_file(int descriptor, const struct stat *file)
+{
+    struct stat info;
+    return fstat(descriptor, &info) == 0 && info.st_dev == file->st_dev &&
+           info.st_ino == file->st_ino;
+}
+
+static bool is_readable(int descriptor)
+{
+    const int flags = fcntl(descriptor, F_GETFL);
+    return flags >= 0 && (flags & O_PATH) == 0 && (flags & O_ACCMODE) != O_WRONLY;
+}
+
+/* A descriptor of this process for the file; -1 if there is none. */
+static int find_descriptor(const struct stat *file)
+{
+    DIR *const list = opendir("/proc/self/fd");
+    if (list == NULL) {
+        return -1;
+    }
+    int found = -1;
+    const struct dirent *entry = NULL;
+    do {
+        /* No other thread has this stream. */
+        entry = readdir(list); /* cppcheck-suppress readdirCalled */
+        char *end = NULL;
+        const long number = entry == NULL ? -1 : strtol(entry->d_name, &end, 10);
+        if (number >= 0 && end != entry->d_name && is_file((int)number, file) &&
+            is_readable((int)number)) {
+            found = (int)number;
+        }
+    } while (entry != NULL && found < 0);
+    closedir(list);
+    return found;
+}
+
+/* The larger iteration of the headers that are whole. One may be half written: then the checkpoint
+ * that writes it is not done, and the other one counts. */
+static bool read_iteration(const uint8_t *headers, uint64_t *out)
+{
+    bool found = false;
+    for (size_t i = 0; i < HEADER_COUNT; i++) {
+        const uint8_t *const header = headers + i * HEADER_BYTES;
+        const uint8_t *const content = header + sizeof(uint64_t);
+        if (weir_load_u64(header) != weir_wal_checksum(content, HEADER_BYTES - sizeof(uint64_t))) {
+            continue;
+        }
+        const uint64_t iteration = weir_load_u64(content);
+        *out = found ? WEIR_MAX(*out, iteration) : iteration;
+        found = true;
+    }
+    return found;
+}
+
+bool weir_wal_read_header(Wal *wal, FileState *out)
+{
+    struct stat file;
+    if (stat(wal->path, &file) != 0) {
+        (void)weir_wal_say(wal, "the database file cannot be examined (errno %d)", errno);
+        return false;
+    }
+    if (!wal->descriptor_is_given && (wal->descriptor < 0 || !is_file(wal->descriptor, &file))) {
+        wal->descriptor = find_descriptor(&file);
+    }
+    if (wal->descriptor < 0) {
+        (void)weir_wal_say(wal, "this process does not have the database file open");
+        return false;
+    }
+    _Alignas(HEADER_BYTES) uint8_t headers[HEADER_COUNT * HEADER_BYTES]; /* for direct I/O */
+    if (pread(wal->descriptor, headers, sizeof headers, HEADERS_OFFSET) !=
+            (ssize_t)sizeof headers ||
+        !is_file(wal->descriptor, &file)) {
+        (void)weir_wal_say(wal, "the headers of the database file cannot be read");
+        return false;
+    }
+    *out = (FileState){.device = (uint64_t)file.st_dev, .inode = (uint64_t)file.st_ino};
+    if (!read_iteration(headers, &out->iteration)) {
+        (void)weir_wal_say(wal, "the database file has no header that is understood; "
+                                "it may be encrypted");
+        return false;
+    }
+    return true;
+}

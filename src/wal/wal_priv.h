@@ -1,0 +1,48 @@
+/* wal_priv.h: the parts of a Wal. */
+#ifndef WEIR_WAL_WAL_PRIV_H
+#define WEIR_WAL_WAL_PRIV_H
+
+#include "wal/chunk.h"
+#include "wal/log.h"
+#include "wal/wal.h"
+
+enum { WAL_REASON_BYTES = 256, WAL_PATH_DEPTH_MAX = 64 };
+
+struct Wal {
+    Mem *mem;       /* borrowed */
+    char *path;     /* owned: the database file */
+    char *log_path; /* owned */
+    Log log;
+    int descriptor;           /* borrowed: of the database file; -1 = not found yet */
+    bool descriptor_is_given; /* by weir_wal_use_descriptor */
+    bool has_logged;          /* a log has been seen */
+    bool is_reading;
+    WalPosition position;       /* behind the last commit that was read; tail not kept up */
+    uint64_t offset;            /* of the next entry */
+    uint64_t transaction_bytes; /* from offset to behind the FLUSH; 0 = not looked for yet */
+    Buf schema;                 /* of the last USE_TABLE of the transaction */
+    Buf table;
+    bool has_table;
+    Arena arena; /* of one change */
+    Chunk chunk; /* of the change, if it has values */
+    char reason[WAL_REASON_BYTES];
+};
+
+/* What the two headers of the database file say. */
+typedef struct FileState {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t iteration;
+} FileState;
+
+/* False: the reason is set. */
+bool weir_wal_read_header(Wal *wal, FileState *out);
+
+/* Sets the reason; gives WAL_UNKNOWN. */
+WalState weir_wal_say(Wal *wal, const char *format, ...) WEIR_PRINTF(2, 3);
+
+/* The bytes of the next complete commit, its FLUSH included; 0 if there is none. LOG_DAMAGED: what
+ * is there will never be one; the reason is set. */
+LogResult weir_wal_find_commit(Wal *wal, uint64_t offset, uint64_t *bytes, bool *is_checkpoint);
+
+#endif
