@@ -5,7 +5,8 @@
  *   UPDATE  101 path of the column, 102 chunk: values, row ids
  *   CREATE_TABLE  101 nullable { 100 kind, [101 catalog], [102 schema], [103 temporary],
  *                 [104 internal], 105 on conflict, [106 SQL], [107 comment], [108 tags],
- *                 [109 dependencies], 200 table, ... }
+ *                 [109 { 100 list of { 100 { 100 kind, [101 schema], [102 name] }, [101 catalog] } }],
+ *                 200 table, ... }
  *   ALTER   101 nullable { 100 kind, 200 what, [201 catalog], [202 schema], [203 name], ... } */
 #include "wal/entry.h"
 
@@ -179,6 +180,27 @@ static const char *take_optional_name(Wal *wal, Cursor *c, uint16_t id, Error *e
     return weir_arena_strdup(&wal->arena, "", err);
 }
 
+/* What the table needs, as far as it has a name: types, sequences. */
+static void skip_dependencies(Cursor *c)
+{
+    if (!weir_cursor_has(c, 109)) {
+        return;
+    }
+    weir_cursor_expect(c, 100);
+    const size_t count = weir_cursor_count(c, 8);
+    for (size_t i = 0; i < count && c->fault == NULL; i++) {
+        weir_cursor_expect(c, 100);
+        weir_cursor_expect(c, 100);
+        (void)weir_cursor_u64(c);
+        skip_string(c, 101);
+        skip_string(c, 102);
+        weir_cursor_expect(c, WAL_OBJECT_END);
+        skip_string(c, 101);
+        weir_cursor_expect(c, WAL_OBJECT_END);
+    }
+    weir_cursor_expect(c, WAL_OBJECT_END);
+}
+
 static void take_create_table(Wal *wal, Cursor *c, WalChange *out, Error *err)
 {
     skip_string(c, 101);
@@ -191,6 +213,7 @@ static void take_create_table(Wal *wal, Cursor *c, WalChange *out, Error *err)
     weir_cursor_expect(c, 105);
     (void)weir_cursor_u64(c);
     skip_string(c, 106);
+    skip_dependencies(c);
     weir_cursor_expect(c, 200);
     out->table = take_name(wal, c, err);
 }
