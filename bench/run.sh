@@ -24,7 +24,7 @@ ${CC:-cc} --version | head -n 1
 
 # shellcheck disable=SC2086
 "$build/bench/bench_engine" $mode
-for program in bench_populate bench_commit; do
+for program in bench_populate bench_commit bench_wal; do
     # shellcheck disable=SC2086
     "$build/bench/$program" $mode --ext "$build/dbsp.duckdb_extension"
 done
