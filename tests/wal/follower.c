@@ -272,15 +272,12 @@ static bool read_table(Follower *f, FollowedTable *table)
     return true;
 }
 
-bool follower_catch_up(Follower *f)
+/* From the position to the log's end, or to a new position. */
+static bool move_on(Follower *f)
 {
     if (f->has_position) {
         f->counts.looks++;
-        const WalState seen = weir_wal_look(f->wal, &f->position);
         const WalState state = weir_wal_begin(f->wal, &f->position);
-        if (seen != state) {
-            return complain(f, "look and begin", "do not agree");
-        }
         f->counts.nothing_new += state == WAL_NOTHING_NEW ? 1 : 0;
         if (state == WAL_UNKNOWN) {
             lose_all(f);
@@ -289,18 +286,42 @@ bool follower_catch_up(Follower *f)
         }
         weir_wal_end(f->wal);
     }
-    if (!f->has_position) {
-        if (weir_wal_mark(f->wal, &f->position) != WAL_NEW) {
+    while (!f->has_position) {
+        f->has_position = weir_wal_mark(f->wal, &f->position) == WAL_NEW;
+        if (!f->has_position && strcmp(weir_wal_reason(f->wal), "a checkpoint is running") != 0 &&
+            strcmp(weir_wal_reason(f->wal),
+                   "the log belongs to another checkpoint than the database file") != 0) {
             return complain(f, "cannot begin", weir_wal_reason(f->wal));
-        }
-        f->has_position = true;
-    }
-    for (size_t i = 0; i < f->table_count; i++) {
-        if (!f->tables[i].is_known && !read_table(f, &f->tables[i])) {
-            return false;
         }
     }
     return true;
+}
+
+bool follower_catch_up(Follower *f)
+{
+    for (;;) {
+        if (!move_on(f)) {
+            return false;
+        }
+        bool was_read[FOLLOWED_TABLES_MAX] = {false};
+        bool any = false;
+        for (size_t i = 0; i < f->table_count; i++) {
+            was_read[i] = !f->tables[i].is_known;
+            any = any || was_read[i];
+            if (was_read[i] && !read_table(f, &f->tables[i])) {
+                return false;
+            }
+        }
+        if (!any || weir_wal_look(f->wal, &f->position) == WAL_NOTHING_NEW) {
+            return true;
+        }
+        /* The rows may be younger than the position. */
+        for (size_t i = 0; i < f->table_count; i++) {
+            if (was_read[i]) {
+                forget_rows(&f->tables[i]);
+            }
+        }
+    }
 }
 
 /* --- comparing --------------------------------------------------------------------------------- */

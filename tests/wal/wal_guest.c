@@ -5,8 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "db.h"
-#include "wal/wal.h"
+#include "follower.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -223,6 +222,64 @@ static void a_commit_that_was_read_is_visible(void **state)
     assert_int_equal(weir_wal_look(g->wal, &g->position), WAL_NOTHING_NEW);
 }
 
+/* Two writers, a log that is emptied all the time, and a follower beside them: what it has in the end
+ * is what the tables have. */
+static void *write_anything(void *argument)
+{
+    static const char *const statements[] = {
+        "INSERT INTO t SELECT range, 'rows' FROM range(500)",
+        "INSERT INTO t VALUES (1, 'one')",
+        "UPDATE t SET b = b || '.' WHERE rowid % 7 = 0",
+        "UPDATE t SET a = NULL WHERE rowid % 11 = 0",
+        "DELETE FROM t WHERE rowid % 5 = 0",
+        "BEGIN; INSERT INTO t VALUES (2, 'never'); ROLLBACK",
+    };
+    duckdb_connection connection = argument;
+    for (size_t i = 0; i < WRITER_COMMITS; i++) {
+        Text error = {0};
+        (void)db_run(connection, statements[i % (sizeof statements / sizeof *statements)], &error);
+        text_free(&error); /* they conflict at times */
+    }
+    return NULL;
+}
+
+static void follow_writers(Guest *g, const char *threshold)
+{
+    Follower f;
+    pthread_t writers[2];
+    run(g, 0, threshold);
+    assert_true(follower_init(&f, db_connection(&g->db, 0), g->path));
+    follower_add(&f, "t");
+    assert_true(follower_catch_up(&f));
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(
+            pthread_create(&writers[i], NULL, write_anything, db_connection(&g->db, 1 + i)), 0);
+    }
+    for (int i = 0; i < 20; i++) {
+        if (!follower_catch_up(&f)) {
+            fail_msg("%s", text_get(&f.complaint));
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(writers[i], NULL), 0);
+    }
+    if (!follower_catch_up(&f) || !follower_check(&f)) {
+        fail_msg("%s", text_get(&f.complaint));
+    }
+    assert_int_equal(f.counts.unknown, 0);
+    follower_deinit(&f);
+}
+
+static void a_follower_beside_writers_ends_right(void **state)
+{
+    follow_writers(*state, "SET wal_autocheckpoint = '1TB'");
+}
+
+static void a_follower_beside_writers_and_checkpoints_ends_right(void **state)
+{
+    follow_writers(*state, "SET wal_autocheckpoint = '50KB'");
+}
+
 /* --- what is not decodable --------------------------------------------------------------------- */
 
 static void rows_of_an_unsupported_type_are_counted_and_deleted(void **state)
@@ -302,6 +359,8 @@ int main(int argc, char **argv)
         GUEST_TEST(a_database_that_is_not_open_here_is_unknown),
         GUEST_TEST(a_database_that_was_closed_and_opened_is_found_again),
         GUEST_TEST(a_commit_that_was_read_is_visible),
+        GUEST_TEST(a_follower_beside_writers_ends_right),
+        GUEST_TEST(a_follower_beside_writers_and_checkpoints_ends_right),
         GUEST_TEST(rows_of_an_unsupported_type_are_counted_and_deleted),
         GUEST_TEST(an_encrypted_database_is_unknown),
     };
