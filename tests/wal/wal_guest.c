@@ -333,6 +333,28 @@ static void an_encrypted_database_is_unknown(void **state)
     db_remove_file("wal_guest_secret.db");
 }
 
+/* The one thing that the reader cannot know, and how a caller can tell: no log was ever seen. */
+static void a_database_without_a_log_looks_unchanged(void **state)
+{
+    Guest *const g = *state;
+    if (!can_run(g, "ATTACH 'wal_guest_silent.db' AS w (RECOVERY_MODE no_wal_writes); "
+                    "CREATE TABLE w.t(a INTEGER)")) {
+        skip(); /* 1.4 always writes a log */
+    }
+    Error err = {0};
+    WalPosition position;
+    Wal *wal = NULL;
+    assert_int_equal(weir_wal_open(g->mem, "wal_guest_silent.db", &wal, &err), WEIR_OK);
+    assert_int_equal(weir_wal_mark(wal, &position), WAL_NEW);
+    run(g, 0, "INSERT INTO w.t VALUES (1)");
+    assert_int_equal(weir_wal_look(wal, &position), WAL_NOTHING_NEW);
+    assert_false(weir_wal_has_logged(wal));
+    assert_true(weir_wal_has_logged(g->wal));
+    weir_wal_close(wal);
+    run(g, 0, "DETACH w");
+    db_remove_file("wal_guest_silent.db");
+}
+
 static int open_database(const char *path)
 {
     Db db;
@@ -363,6 +385,7 @@ int main(int argc, char **argv)
         GUEST_TEST(a_follower_beside_writers_and_checkpoints_ends_right),
         GUEST_TEST(rows_of_an_unsupported_type_are_counted_and_deleted),
         GUEST_TEST(an_encrypted_database_is_unknown),
+        GUEST_TEST(a_database_without_a_log_looks_unchanged),
     };
 #undef GUEST_TEST
     return cmocka_run_group_tests(tests, NULL, NULL);
