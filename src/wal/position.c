@@ -33,7 +33,11 @@ Status weir_wal_open(Mem *mem, const char *database, Wal **out, Error *err)
     weir_buf_init(&wal->table, mem, NAME_BYTES_MAX);
     Buf log_path;
     weir_buf_init(&log_path, mem, SIZE_MAX / 2);
-    weir_buf_printf(&log_path, "%s.wal", database);
+    /* Where DuckDB puts it: in front of a question mark. */
+    const size_t stem = strcspn(database, "?");
+    weir_buf_append(&log_path, database, stem);
+    weir_buf_puts(&log_path, ".wal");
+    weir_buf_puts(&log_path, database + stem);
     wal->log_path = weir_buf_take(&log_path, err);
     weir_buf_deinit(&log_path);
     wal->path = wal->log_path == NULL ? NULL : weir_mem_strdup(mem, database, err);

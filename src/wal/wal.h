@@ -66,7 +66,8 @@ typedef struct WalChange {
  * any other type 0 is the validity and nothing else occurs. */
 enum { WAL_PATH_VALIDITY = 0 };
 
-/* `database` is the path as DuckDB was given it; nothing is opened. The Wal is the caller's. */
+/* `database` is the path as duckdb_databases() shows it: the log's path is made from it, and another
+ * path to the same file (a link) would lead to no log. Nothing is opened. The Wal is the caller's. */
 Status weir_wal_open(Mem *mem, const char *database, Wal **out, Error *err) WEIR_MUST_CHECK;
 void weir_wal_close(Wal *wal);
 

@@ -333,6 +333,34 @@ static void an_encrypted_database_is_unknown(void **state)
     db_remove_file("wal_guest_secret.db");
 }
 
+static void the_log_is_where_duckdb_puts_it(void **state)
+{
+    Guest *const g = *state;
+    static const char *const paths[] = {"wal_guest_a.db", "wal_guest_b?c.db", "./wal_guest_d"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        Error err = {0};
+        Rows rows;
+        Text text = {0};
+        db_remove_file(paths[i]);
+        text_addf(&text, "ATTACH '%s' AS p; CREATE TABLE p.t(a INTEGER)", paths[i]);
+        run(g, 0, text_get(&text));
+        Guest p = {.db = g->db, .mem = g->mem};
+        assert_true(db_fetch(db_connection(&g->db, 0),
+                             "SELECT path FROM duckdb_databases() WHERE database_name = 'p'", &rows,
+                             &text));
+        assert_int_equal(weir_wal_open(g->mem, rows_cell(&rows, 0, 0), &p.wal, &err), WEIR_OK);
+        assert_int_equal(weir_wal_mark(p.wal, &p.position), WAL_NEW);
+        assert_true(weir_wal_has_logged(p.wal));
+        run(g, 0, "INSERT INTO p.t VALUES (1)");
+        assert_int_equal(read_all(&p, NULL), 1);
+        weir_wal_close(p.wal);
+        run(g, 0, "DETACH p");
+        rows_free(&rows);
+        text_free(&text);
+        db_remove_file(paths[i]);
+    }
+}
+
 /* The one thing that the reader cannot know, and how a caller can tell: no log was ever seen. */
 static void a_database_without_a_log_looks_unchanged(void **state)
 {
@@ -385,6 +413,7 @@ int main(int argc, char **argv)
         GUEST_TEST(a_follower_beside_writers_and_checkpoints_ends_right),
         GUEST_TEST(rows_of_an_unsupported_type_are_counted_and_deleted),
         GUEST_TEST(an_encrypted_database_is_unknown),
+        GUEST_TEST(the_log_is_where_duckdb_puts_it),
         GUEST_TEST(a_database_without_a_log_looks_unchanged),
     };
 #undef GUEST_TEST
