@@ -220,6 +220,7 @@ WalState weir_wal_begin(Wal *wal, const WalPosition *position)
     wal->offset = position->offset;
     wal->transaction_bytes = 0;
     wal->has_table = false;
+    wal->is_lost = false;
     if (state == WAL_NEW && position->offset == 0 &&
         !read_version(wal, position->iteration, &wal->offset)) {
         state = WAL_UNKNOWN;

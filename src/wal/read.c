@@ -40,7 +40,7 @@ LogResult weir_wal_find_commit(Wal *wal, uint64_t offset, uint64_t *bytes, bool 
 static void put_lost(Wal *wal, WalChange *out)
 {
     *out = (WalChange){.kind = WAL_LOST, .reason = wal->reason};
-    weir_log_close(&wal->log);
+    wal->is_lost = true;
 }
 
 /* Makes sure that a complete commit lies at the offset. *go_on: it does. */
@@ -217,7 +217,7 @@ static Status step(Wal *wal, WalChange *out, Error *err)
 Status weir_wal_next(Wal *wal, WalChange *out, Error *err)
 {
     *out = (WalChange){.kind = WAL_END};
-    while (out->kind == WAL_END && wal->is_reading && wal->log.descriptor >= 0) {
+    while (out->kind == WAL_END && wal->is_reading && !wal->is_lost && wal->log.descriptor >= 0) {
         wal->chunk = (Chunk){0};
         weir_arena_reset(&wal->arena);
         if (wal->transaction_bytes == 0) {

@@ -17,6 +17,7 @@ struct Wal {
     bool descriptor_is_given; /* by weir_wal_use_descriptor */
     bool has_logged;          /* a log has been seen */
     bool is_reading;
+    bool is_lost;               /* WAL_LOST was said: nothing more is read */
     WalPosition position;       /* behind the last commit that was read; tail not kept up */
     uint64_t offset;            /* of the next entry */
     uint64_t transaction_bytes; /* from offset to behind the FLUSH; 0 = not looked for yet */

@@ -202,6 +202,10 @@ static void a_checkpoint_that_was_begun_loses_the_log(void **state)
     assert_int_equal(print_changes(files, &position, &text), 1);
     assert_string_equal(text.data, "delete main.t rows 1\ncommit\nlost (a checkpoint was begun)\n");
     assert_int_equal(position.offset, commit_end);
+    assert_int_equal(weir_wal_look(files->wal, &position), WAL_NEW);
+    assert_int_equal(print_changes(files, &position, &text), 0);
+    assert_string_equal(text.data, "lost (a checkpoint was begun)\n");
+    assert_int_equal(position.offset, commit_end);
     WalPosition marked;
     assert_int_equal(weir_wal_mark(files->wal, &marked), WAL_UNKNOWN);
     assert_string_equal(weir_wal_reason(files->wal), "a checkpoint is running");

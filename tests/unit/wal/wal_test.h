@@ -291,7 +291,7 @@ static inline size_t print_changes(Files *files, WalPosition *position, Buf *out
         }
         commits += change.kind == WAL_COMMIT ? 1 : 0;
     }
-    assert_true(weir_wal_position(files->wal, position) || change.kind == WAL_LOST);
+    assert_true(weir_wal_position(files->wal, position));
     weir_wal_end(files->wal);
     return commits;
 }
