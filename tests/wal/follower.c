@@ -103,6 +103,11 @@ static FollowedRow *find_row(FollowedTable *table, int64_t row_id)
 static bool apply_insert(Follower *f, FollowedTable *table, const WalChange *change,
                          const Batch *batch)
 {
+    if (!table->is_end_known) {
+        f->counts.ends++;
+        forget_rows(table);
+        return true;
+    }
     if (batch->column_count != table->column_count) {
         return complain(f, table->name, "an INSERT has another number of columns");
     }
@@ -263,12 +268,18 @@ static bool read_table(Follower *f, FollowedTable *table)
             add_row(table, true, &snapshot.batch, i);
         }
     }
-    /* What was deleted at the end has row ids too. */
-    while (table->row_count < snapshot.end) {
-        add_row(table, false, NULL, 0);
-    }
     table->is_known = true;
     snapshot_close(&snapshot);
+    size_t end = 0;
+    if (!snapshot_end(f->connection, table->name, &end, &f->complaint)) {
+        return false;
+    }
+    /* What was deleted at the end has row ids too; but a larger end can also be that of a commit
+     * that is under way. */
+    while (f->is_alone && table->row_count < end) {
+        add_row(table, false, NULL, 0);
+    }
+    table->is_end_known = table->row_count == end;
     return true;
 }
 

@@ -24,11 +24,12 @@ typedef struct FollowedRow {
 } FollowedRow;
 
 typedef struct FollowedTable {
-    char *name;    /* owned */
-    bool is_known; /* its rows are those of the position */
+    char *name;        /* owned */
+    bool is_known;     /* its rows are those of the position */
+    bool is_end_known; /* row_count is the next row id */
     size_t column_count;
     bool *is_nested;  /* owned, one a column */
-    size_t row_count; /* rows that ever were: the next row id */
+    size_t row_count; /* rows that were, as far as is known */
     size_t capacity;
     FollowedRow *rows; /* owned; by row id */
 } FollowedTable;
@@ -43,6 +44,7 @@ typedef struct FollowerCounts {
     size_t cells_updated;
     size_t cells_nested; /* updated inside a nested value */
     size_t updates_of_absent;
+    size_t ends;        /* inserts whose row ids were not known: the table was read */
     size_t checkpoints; /* the whole log unknown: there was a checkpoint */
     size_t unknown;     /* the whole log unknown for any other reason */
     size_t bulk;
@@ -56,6 +58,7 @@ typedef struct Follower {
     Wal *wal;
     WalPosition position;
     bool has_position;
+    bool is_alone; /* nobody commits meanwhile: the tables' ends can be asked for */
     FollowedTable tables[FOLLOWED_TABLES_MAX];
     size_t table_count;
     FollowerCounts counts;

@@ -34,34 +34,37 @@ static bool take_types(Snapshot *s, Text *error)
     return true;
 }
 
+bool snapshot_end(duckdb_connection connection, const char *table, size_t *end, Text *error)
+{
+    Text sql = {0};
+    int64_t number = 0;
+    text_addf(&sql,
+              "SELECT estimated_size FROM duckdb_tables() WHERE table_name = '%s' "
+              "AND database_name = current_database()",
+              table);
+    const bool is_read = db_number(connection, text_get(&sql), &number, error);
+    *end = (size_t)number;
+    text_free(&sql);
+    return is_read;
+}
+
 bool snapshot_open(Snapshot *snapshot, duckdb_connection connection, const char *table, Text *error)
 {
     *snapshot = (Snapshot){.mem = weir_mem_new(0)};
     weir_arena_init(&snapshot->types, snapshot->mem, 0);
     weir_arena_init(&snapshot->arena, snapshot->mem, 0);
     Text sql = {0};
-    Text message = {0};
-    int64_t end = 0;
-    text_addf(&sql,
-              "SELECT estimated_size FROM duckdb_tables() WHERE table_name = '%s' "
-              "AND database_name = current_database()",
-              table);
-    bool is_open = db_number(connection, text_get(&sql), &end, &message);
-    snapshot->end = (size_t)end;
-    text_clear(&sql);
     text_addf(&sql, "SELECT rowid, * FROM %s ORDER BY rowid", table);
-    is_open =
-        is_open && duckdb_query(connection, text_get(&sql), &snapshot->result) == DuckDBSuccess;
+    bool is_open = duckdb_query(connection, text_get(&sql), &snapshot->result) == DuckDBSuccess;
     if (!is_open) {
         const char *const why = duckdb_result_error(&snapshot->result);
-        text_addf(error, "%s: %s %s\n", text_get(&sql), text_get(&message), why == NULL ? "" : why);
+        text_addf(error, "%s: %s\n", text_get(&sql), why == NULL ? "" : why);
     }
     is_open = is_open && take_types(snapshot, error);
     if (!is_open) {
         snapshot_close(snapshot);
     }
     text_free(&sql);
-    text_free(&message);
     return is_open;
 }
 

@@ -14,7 +14,6 @@ typedef struct Snapshot {
     duckdb_data_chunk chunk;
     size_t column_count; /* without the row id */
     const LogicalType **column_types;
-    size_t end; /* the row id that the next row will get */
     Batch batch;
     const int64_t *row_ids;
 } Snapshot;
@@ -22,6 +21,9 @@ typedef struct Snapshot {
 /* On failure adds to `error`, and there is nothing to close. */
 bool snapshot_open(Snapshot *snapshot, duckdb_connection connection, const char *table,
                    Text *error);
+/* One more than the largest row id that a row of the table has or had, as duckdb_tables() has it now:
+ * rows of a commit that is under way count. */
+bool snapshot_end(duckdb_connection connection, const char *table, size_t *end, Text *error);
 /* The next rows; false behind the last. */
 bool snapshot_next(Snapshot *snapshot);
 void snapshot_close(Snapshot *snapshot);

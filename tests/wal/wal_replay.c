@@ -45,8 +45,9 @@ static bool open_round(Db *db, Rng *rng, const char *path, bool *has_checkpoints
 static bool is_justified(const Follower *f, const Script *s, bool has_checkpoints)
 {
     const FollowerCounts *const c = &f->counts;
-    return c->unknown == 0 && c->unreadable == 0 && (has_checkpoints || c->checkpoints == 0) &&
-           (s->shapes > 0 || c->shape == 0) && (s->bulk > 0 || c->bulk == 0);
+    return c->unknown == 0 && c->unreadable == 0 && c->ends == 0 &&
+           (has_checkpoints || c->checkpoints == 0) && (s->shapes > 0 || c->shape == 0) &&
+           (s->bulk > 0 || c->bulk == 0);
 }
 
 static bool run_steps(Script *script, Follower *f)
@@ -97,6 +98,7 @@ static bool run_round(const Options *options, size_t round, FollowerCounts *sum)
     script.has_shapes = rng_chance(&script.rng, 50);
     is_right =
         is_right && script_start(&script, &error) && follower_init(&f, db_connection(&db, 0), path);
+    f.is_alone = true;
     if (is_right) {
         follower_add(&f, "app");
         for (size_t i = 0; i < SCRIPT_TABLES; i++) {
