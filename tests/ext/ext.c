@@ -1,6 +1,8 @@
 /* ext.c: see ext.h. */
 #include "ext.h"
 
+#include "verify.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,9 +116,75 @@ int64_t number(Db *db, const char *sql)
     return value;
 }
 
-void verifies(Db *db, const char *view)
+void make_t(Db *db, const char *rows)
+{
+    char *sql = text_format("CREATE TABLE t (a INTEGER, b VARCHAR); INSERT INTO t VALUES %s", rows);
+    run(db, sql);
+    test_free(sql);
+}
+
+void create_view(Db *db, const char *view, const char *definition)
+{
+    Text call = {0};
+    text_add(&call, "CALL dbsp_create_view(");
+    text_add_literal(&call, view);
+    text_add(&call, ", ");
+    text_add_literal(&call, definition);
+    text_add(&call, ")");
+    run(db, call.data);
+    text_free(&call);
+}
+
+/* The definition of the view that the last part of the name calls; the caller frees it. */
+static char *definition_of(Db *db, const char *view)
+{
+    Text error = {0};
+    Text sql = {0};
+    Rows rows = {0};
+    const char *const dot = strrchr(view, '.');
+    text_add(&sql, "SELECT sql FROM dbsp_views() WHERE view = ");
+    text_add_literal(&sql, dot == NULL ? view : dot + 1);
+    if (!db_fetch(db_connection(db, 0), sql.data, &rows, &error) || rows.row_count != 1) {
+        fail_msg("the definition of %s: %zu rows %s", view, rows.row_count, text_get(&error));
+    }
+    char *definition = test_copy(rows_cell(&rows, 0, 0));
+    rows_free(&rows);
+    text_free(&sql);
+    text_free(&error);
+    return definition;
+}
+
+void says_ok(Db *db, const char *view)
 {
     char *sql = text_format("CALL dbsp_verify('%s')", view);
     gives(db, sql, "ok|NULL\n");
+    test_free(sql);
+}
+
+void verifies(Db *db, const char *view)
+{
+    Text report = {0};
+    int64_t row_count = 0;
+    says_ok(db, view);
+    char *content = text_format("dbsp_query('%s')", view);
+    char *definition = definition_of(db, view);
+    ViewTarget target = {.name = view, .content = content, .definition = definition};
+    if (verify_view(db_connection(db, 0), &target, &row_count, &report) != VERIFY_SAME) {
+        fail_msg("%s", text_get(&report));
+    }
+    test_free(content);
+    test_free(definition);
+    text_free(&report);
+}
+
+void adds_up(Db *db, const char *view, const char *columns, int64_t since)
+{
+    char *sql = text_format(
+        "WITH rows AS (SELECT %s, 1 AS weight FROM copy_%s "
+        "UNION ALL SELECT %s, weight FROM dbsp_changes('%s', since := %lld) "
+        "UNION ALL SELECT %s, -1 FROM %s) "
+        "SELECT count(*) FROM (SELECT %s, sum(weight) AS w FROM rows GROUP BY ALL HAVING w <> 0)",
+        columns, view, columns, view, (long long)since, columns, view, columns);
+    gives(db, sql, "0\n");
     test_free(sql);
 }

@@ -47,8 +47,22 @@ void fails_on(Db *db, size_t index, const char *sql, const char *part);
 /* The first number of the first row. */
 int64_t number(Db *db, const char *sql);
 
-/* The view holds what its definition gives now. */
+/* Makes the table t (a INTEGER, b VARCHAR) of these rows. */
+void make_t(Db *db, const char *rows);
+
+/* CALL dbsp_create_view(view, definition). */
+void create_view(Db *db, const char *view, const char *definition);
+
+/* The view holds what its definition gives now: says dbsp_verify, which knows the session that the
+ * definition was written in. */
+void says_ok(Db *db, const char *view);
+
+/* The same, and says DuckDB, which runs the definition in the session of connection 0. */
 void verifies(Db *db, const char *view);
+
+/* The rows of the table copy_<view>, taken from the view as of generation `since`, and the changes
+ * after that generation add up to what the view holds now. */
+void adds_up(Db *db, const char *view, const char *columns, int64_t since);
 
 /* The tests of the program's main: takes the path, runs the group. */
 #define EXT_MAIN(tests)                                   \

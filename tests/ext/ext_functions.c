@@ -4,7 +4,7 @@
 
 static void make_tables(Db *db)
 {
-    run(db, "CREATE TABLE t (a INTEGER, b VARCHAR); INSERT INTO t VALUES (1, 'x'), (2, 'y')");
+    make_t(db, "(1, 'x'), (2, 'y')");
 }
 
 static void loading_twice_is_no_harm(void **state)

@@ -6,9 +6,8 @@
 
 static void make(Db *db)
 {
-    run(db, "CREATE TABLE t (a INTEGER, b VARCHAR);"
-            "INSERT INTO t VALUES (1, 'x'), (2, 'y'), (2, 'z');"
-            "CALL dbsp_create_view('v', 'SELECT a, count(*) AS n FROM t GROUP BY a')");
+    make_t(db, "(1, 'x'), (2, 'y'), (2, 'z')");
+    create_view(db, "v", "SELECT a, count(*) AS n FROM t GROUP BY a");
 }
 
 /* ---- prepared ---------------------------------------------------------------------------------- */
@@ -162,7 +161,7 @@ static void names_are_quoted_and_without_case(void **state)
     gives(db, "SELECT * FROM dbsp_query('MEMORY.Main.\"my view\"')", "1|x|2\n");
     gives(db, "SELECT columns FROM dbsp_tables()", "the \"a, b.c, select\n");
     run(db, "INSERT INTO \"my table\" VALUES (NULL, NULL, NULL)");
-    verifies(db, "\"my view\"");
+    says_ok(db, "\"my view\"");
     run(db, "CALL dbsp_create_view('\"dot.ted\"', 'SELECT count(*) AS n FROM \"my view\"')");
     gives(db, "SELECT * FROM \"dot.ted\"", "2\n");
     gives(db, "SELECT * FROM dbsp_query('\"dot.ted\"')", "2\n");
@@ -171,7 +170,7 @@ static void names_are_quoted_and_without_case(void **state)
     run(db, "CALL dbsp_create_view('\"q\"\"q\"', 'SELECT n FROM \"dot.ted\"')");
     gives(db, "SELECT * FROM \"q\"\"q\"", "2\n");
     run(db, "CALL dbsp_refresh('\"q\"\"q\"')");
-    verifies(db, "\"q\"\"q\"");
+    says_ok(db, "\"q\"\"q\"");
     fails(db, "CALL dbsp_create_view('MY VIEW', 'SELECT 1 AS a')", "DBSP-E104");
     run(db, "CALL dbsp_drop_cascade('\"MY VIEW\"')");
 }
@@ -192,7 +191,7 @@ static void schemas_keep_views_apart(void **state)
     fails(db, "SELECT a FROM s2.v", "DBSP-E201");
     fails(db, "CALL dbsp_create_view('s2.v', 'SELECT 1 AS a')", "DBSP-E104");
     run(db, "INSERT INTO s2.t VALUES (4)");
-    verifies(db, "s2.v");
+    says_ok(db, "s2.v");
     run(db, "CALL dbsp_refresh('s2.v')");
     run(db, "CALL dbsp_drop('main.v')");
     gives(db, "SELECT a FROM v ORDER BY 1", "2\n3\n4\n");
@@ -215,8 +214,8 @@ static void the_search_path_decides_what_a_definition_reads(void **state)
     run(db, "CALL dbsp_refresh('in_s2')");
     run(db, "INSERT INTO t VALUES (20)");
     gives(db, "SELECT * FROM in_s2 ORDER BY 1", "2\n20\n");
-    verifies(db, "in_s2");
-    verifies(db, "in_main");
+    says_ok(db, "in_s2");
+    says_ok(db, "in_main");
     run(db, "CALL dbsp_replace_view('in_s2', 'SELECT a + 1 AS a FROM t', search_path := 's2')");
     gives(db, "SELECT * FROM in_s2 ORDER BY 1", "3\n21\n");
     fails(db, "CALL dbsp_create_view('x', 'SELECT a FROM t', search_path := 'nosuch')",
@@ -238,10 +237,10 @@ static void the_time_zone_is_the_views_own(void **state)
     run(db, "INSERT INTO t VALUES ('2024-07-30 23:30:00+00')");
     gives(db, "SELECT d FROM utc ORDER BY 1", "2024-06-30\n2024-07-30\n");
     gives(db, "SELECT d FROM tokyo ORDER BY 1", "2024-07-01\n2024-07-31\n");
-    verifies(db, "utc");
-    verifies(db, "tokyo");
+    says_ok(db, "utc");
+    says_ok(db, "tokyo");
     run(db, "CALL dbsp_refresh('tokyo')");
-    verifies(db, "tokyo");
+    says_ok(db, "tokyo");
     fails(db, "CALL dbsp_create_view('x', 'SELECT moment FROM t', time_zone := 'Nowhere/Land')",
           "DBSP-E113");
 }
@@ -276,7 +275,7 @@ static void macros_of_builtin_names_do_no_harm(void **state)
     run(db, "DELETE FROM t WHERE a = 1");
     gives(db, "SELECT * FROM v ORDER BY a", "2|2\n7|1\n");
     run(db, "CALL dbsp_create_view('w', 'SELECT a FROM t')");
-    verifies(db, "w");
+    says_ok(db, "w");
     run(db, "ALTER TABLE t RENAME TO t2");
     fails(db, "SELECT * FROM v", "DBSP-E304");
 }
