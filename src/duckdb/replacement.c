@@ -3,15 +3,28 @@
 
 #include "view/names.h"
 
-/* DuckDB passes the last part of a name alone: schema.name cannot be told from another's. */
-static void refuse(duckdb_replacement_scan_info info, const char *table_name)
+static void refuse(duckdb_replacement_scan_info info, const Error *err)
 {
     char text[sizeof(Error) + 64];
+    weir_error_format(err, text, sizeof text);
+    duckdb_replacement_scan_set_error(info, text);
+}
+
+/* DuckDB passes the last part of a name alone: schema.name cannot be told from another's. */
+static void refuse_ambiguous(duckdb_replacement_scan_info info, const char *table_name)
+{
     Error err = {0};
     weir_error_set(&err, WEIR_ERR_UNKNOWN_VIEW, "several schemas have a view %s", table_name);
     weir_error_hint(&err, "write dbsp_query('schema.%s') instead", table_name);
-    weir_error_format(&err, text, sizeof text);
-    duckdb_replacement_scan_set_error(info, text);
+    refuse(info, &err);
+}
+
+static void replace_found(duckdb_replacement_scan_info info, const char *name)
+{
+    duckdb_value value = duckdb_create_varchar(name);
+    duckdb_replacement_scan_set_function_name(info, "dbsp_query");
+    duckdb_replacement_scan_add_parameter(info, value);
+    duckdb_destroy_value(&value);
 }
 
 /* The name is one part, whatever is in it. */
@@ -24,16 +37,15 @@ static void replace(WeirDatabase *database, duckdb_replacement_scan_info info, c
     } else {
         weir_buf_put_sql_name(&quoted, part);
     }
-    const NameMatch match = quoted.status == WEIR_OK
-                                ? weir_engine_look_up(database->engine, quoted.data)
-                                : NAME_UNKNOWN;
-    if (match == NAME_AMBIGUOUS) {
-        refuse(info, part);
-    } else if (match == NAME_FOUND) {
-        duckdb_value name = duckdb_create_varchar(quoted.data);
-        duckdb_replacement_scan_set_function_name(info, "dbsp_query");
-        duckdb_replacement_scan_add_parameter(info, name);
-        duckdb_destroy_value(&name);
+    Error err = {0};
+    if (weir_buf_status(&quoted, &err) != WEIR_OK) {
+        refuse(info, &err); /* whether there is such a view is not known */
+    } else {
+        switch (weir_engine_look_up(database->engine, quoted.data)) {
+        case NAME_UNKNOWN: break;
+        case NAME_FOUND: replace_found(info, quoted.data); break;
+        case NAME_AMBIGUOUS: refuse_ambiguous(info, part); break;
+        }
     }
     weir_buf_deinit(&quoted);
 }

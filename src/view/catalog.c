@@ -11,21 +11,15 @@ View *weir_engine_find_view_exact(Engine *engine, const TableName *name)
     return NULL;
 }
 
-NameMatch weir_engine_match_view(Engine *engine, const char *name, Arena *scratch, View **out)
+NameMatch weir_engine_match_view(Engine *engine, const char *name, View **out)
 {
-    const char *parts[NAME_MAX_PARTS];
-    size_t part_count = 0;
     size_t found_count = 0;
     size_t main_count = 0;
     View *in_main = NULL;
-    Error ignored = {0};
     *out = NULL;
-    if (weir_name_split(scratch, name, parts, &part_count, &ignored) != WEIR_OK) {
-        return NAME_UNKNOWN;
-    }
     for (size_t i = 0; i < engine->view_count; i++) {
         View *const view = engine->views[i];
-        if (weir_name_matches(&view->name, parts, part_count)) {
+        if (weir_name_matches(&view->name, name)) {
             *out = view;
             found_count++;
             if (weir_name_part_equal(view->name.schema, "main")) {
@@ -41,19 +35,16 @@ NameMatch weir_engine_match_view(Engine *engine, const char *name, Arena *scratc
     return NAME_AMBIGUOUS;
 }
 
-View *weir_engine_find_view(Engine *engine, const char *name, Arena *scratch)
+View *weir_engine_find_view(Engine *engine, const char *name)
 {
     View *view = NULL;
-    (void)weir_engine_match_view(engine, name, scratch, &view);
+    (void)weir_engine_match_view(engine, name, &view);
     return view;
 }
 
 Status weir_engine_get_view(Engine *engine, const char *name, View **out, Error *err)
 {
-    Arena scratch;
-    weir_arena_init(&scratch, engine->mem, 0);
-    *out = weir_engine_find_view(engine, name, &scratch);
-    weir_arena_deinit(&scratch);
+    *out = weir_engine_find_view(engine, name);
     if (*out != NULL) {
         return WEIR_OK;
     }

@@ -78,14 +78,13 @@ Status weir_engine_grow(Engine *engine, void *array_pointer, size_t count, size_
 
 /* The table that the name means: one in schema main before others, one that is there before one that
  * was altered or dropped. NULL if there is none, or if several are meant. */
-static TrackedTable *find_table(const Engine *engine, const char *const *parts, size_t part_count,
-                                bool *is_ambiguous)
+static TrackedTable *find_table(const Engine *engine, const char *name, bool *is_ambiguous)
 {
     TrackedTable *found = NULL;
     int found_rank = -1;
     for (size_t i = 0; i < engine->table_count; i++) {
         TrackedTable *const table = engine->tables[i];
-        if (!weir_name_matches(&table->name, parts, part_count)) {
+        if (!weir_name_matches(&table->name, name)) {
             continue;
         }
         const int rank = 2 * (table->error.code != WEIR_ERR_SOURCE_CHANGED) +
@@ -101,26 +100,20 @@ static TrackedTable *find_table(const Engine *engine, const char *const *parts, 
 
 static Status get_table(Engine *engine, const char *name, TrackedTable **out, Error *err)
 {
-    Status status = WEIR_OK;
-    Arena scratch;
-    const char *parts[NAME_MAX_PARTS];
-    size_t part_count = 0;
     bool is_ambiguous = false;
-    *out = NULL;
-    weir_arena_init(&scratch, engine->mem, 0);
-    WEIR_CHECK(weir_name_split(&scratch, name, parts, &part_count, err));
-    *out = find_table(engine, parts, part_count, &is_ambiguous);
-    if (*out == NULL && is_ambiguous) {
-        status = weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE,
-                                "tables of several schemas are called %s", name);
+    *out = find_table(engine, name, &is_ambiguous);
+    if (*out != NULL) {
+        return WEIR_OK;
+    }
+    if (is_ambiguous) {
+        weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE, "tables of several schemas are called %s",
+                       name);
         weir_error_hint(err, "qualify the name, as dbsp_tables() has it");
-    } else if (*out == NULL) {
-        status = weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE, "table %s is not followed", name);
+    } else {
+        weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE, "table %s is not followed", name);
         weir_error_hint(err, "no view reads it; dbsp_track('%s') follows it all the same", name);
     }
-done:
-    weir_arena_deinit(&scratch);
-    return status;
+    return err->code;
 }
 
 static Status sync_locked(Engine *engine, const char *table_name, uint64_t *changed_rows,

@@ -209,8 +209,8 @@ const Error *weir_view_failure(const View *view, const View **culprit);
 
 /* These need the engine's lock or the catalog lock. Of several views that a name may mean, the one
  * in schema main is meant if there is one: *out and the result of find_view. NULL if none is. */
-NameMatch weir_engine_match_view(Engine *engine, const char *name, Arena *scratch, View **out);
-View *weir_engine_find_view(Engine *engine, const char *name, Arena *scratch);
+NameMatch weir_engine_match_view(Engine *engine, const char *name, View **out);
+View *weir_engine_find_view(Engine *engine, const char *name);
 View *weir_engine_find_view_exact(Engine *engine, const TableName *name);
 
 /* As find_view, with an error that names what is there. */

@@ -4,16 +4,13 @@
 NameMatch weir_engine_look_up(Engine *engine, const char *name)
 {
     View *view = NULL;
-    Arena scratch;
     weir_engine_restore(engine);
-    weir_arena_init(&scratch, engine->mem, 0);
     weir_lock_acquire(&engine->catalog_lock);
-    NameMatch match = weir_engine_match_view(engine, name, &scratch, &view);
+    NameMatch match = weir_engine_match_view(engine, name, &view);
     if (match == NAME_UNKNOWN && weir_engine_match_lost(engine, name) != NULL) {
         match = NAME_FOUND; /* reading it tells why it is not there */
     }
     weir_lock_release(&engine->catalog_lock);
-    weir_arena_deinit(&scratch);
     return match;
 }
 
@@ -298,10 +295,8 @@ Status weir_engine_explain(Engine *engine, const char *name_or_sql, const ViewSe
                            Buf *out, Error *err)
 {
     Status status = WEIR_OK;
-    Arena scratch;
-    weir_arena_init(&scratch, engine->mem, 0);
     weir_engine_enter(engine);
-    const View *const view = weir_engine_find_view(engine, name_or_sql, &scratch);
+    const View *const view = weir_engine_find_view(engine, name_or_sql);
     if (view == NULL) {
         WEIR_CHECK(explain_sql(engine, name_or_sql, settings, out, err));
     } else {
@@ -311,6 +306,5 @@ Status weir_engine_explain(Engine *engine, const char *name_or_sql, const ViewSe
     status = weir_buf_status(out, err);
 done:
     weir_lock_release(&engine->lock);
-    weir_arena_deinit(&scratch);
     return status;
 }

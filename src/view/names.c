@@ -3,60 +3,87 @@
 
 #include <stdio.h>
 
-/* Reads one part at *cursor into out (room for the rest of the text); false if it is malformed. */
-static bool part_read(const char **cursor, char *out)
+/* One part of a qualified name, where it is written. */
+typedef struct NameSlice {
+    const char *start;
+    const char *end;
+    bool is_quoted; /* between the quotes, where "" stands for one */
+} NameSlice;
+
+/* Reads one part at *cursor; false if it is malformed. */
+static bool slice_read(const char **cursor, NameSlice *out)
 {
     const char *c = *cursor;
-    size_t size = 0;
-    if (*c == '"') {
-        c++;
-        while (*c != '\0') {
-            if (*c == '"' && c[1] != '"') {
-                break;
-            }
+    out->is_quoted = *c == '"';
+    c += out->is_quoted;
+    out->start = c;
+    if (out->is_quoted) {
+        while (*c != '\0' && (*c != '"' || c[1] == '"')) {
             c += *c == '"' ? 2 : 1;
-            out[size++] = c[-1];
         }
+        out->end = c;
         if (*c != '"') {
             return false;
         }
         c++;
     } else {
-        while (*c != '\0' && *c != '.' && *c != '"') {
-            out[size++] = *c++;
-        }
+        c += strcspn(c, ".\"");
+        out->end = c;
     }
-    out[size] = '\0';
     *cursor = c;
-    return size > 0;
+    return out->end > out->start;
+}
+
+/* All parts of a text; false if it is not a name. */
+static bool slices_read(const char *text, NameSlice slices[NAME_MAX_PARTS], size_t *count)
+{
+    const char *cursor = text;
+    *count = 0;
+    while (*count < NAME_MAX_PARTS && slice_read(&cursor, &slices[*count])) {
+        (*count)++;
+        if (*cursor == '\0') {
+            return true;
+        }
+        if (*cursor != '.') {
+            return false;
+        }
+        cursor++;
+    }
+    return false;
+}
+
+/* The slice's next character at *c. */
+static char slice_take(const NameSlice *slice, const char **c)
+{
+    const char taken = **c;
+    *c += slice->is_quoted && taken == '"' ? 2 : 1;
+    return taken;
 }
 
 Status weir_name_split(Arena *arena, const char *text, const char *parts[NAME_MAX_PARTS],
                        size_t *part_count, Error *err)
 {
-    const char *cursor = text;
-    *part_count = 0;
-    for (;;) {
-        char *part = weir_arena_alloc(arena, strlen(cursor) + 1, err);
+    NameSlice slices[NAME_MAX_PARTS];
+    if (!slices_read(text, slices, part_count)) {
+        weir_error_set(err, WEIR_ERR_ARGUMENT, "'%s' is not a name", text);
+        weir_error_hint(err, "write name, schema.name or catalog.schema.name; put parts with "
+                             "special characters in double quotes");
+        return err->code;
+    }
+    for (size_t i = 0; i < *part_count; i++) {
+        const size_t room = (size_t)(slices[i].end - slices[i].start) + 1;
+        char *part = weir_arena_alloc(arena, room, err);
         if (part == NULL) {
             return err->code;
         }
-        if (*part_count == NAME_MAX_PARTS || !part_read(&cursor, part)) {
-            break;
+        size_t size = 0;
+        for (const char *c = slices[i].start; c < slices[i].end;) {
+            part[size++] = slice_take(&slices[i], &c);
         }
-        parts[(*part_count)++] = part;
-        if (*cursor == '\0') {
-            return WEIR_OK;
-        }
-        if (*cursor != '.') {
-            break;
-        }
-        cursor++;
+        part[size] = '\0';
+        parts[i] = part;
     }
-    weir_error_set(err, WEIR_ERR_ARGUMENT, "'%s' is not a name", text);
-    weir_error_hint(err, "write name, schema.name or catalog.schema.name; put parts with special "
-                         "characters in double quotes");
-    return err->code;
+    return WEIR_OK;
 }
 
 /* Of the host program's locale nothing depends. */
@@ -80,15 +107,31 @@ bool weir_name_equal(const TableName *a, const TableName *b)
            weir_name_part_equal(a->catalog, b->catalog);
 }
 
-bool weir_name_matches(const TableName *name, const char *const *parts, size_t part_count)
+static bool slice_equal(const NameSlice *slice, const char *part)
+{
+    const char *c = slice->start;
+    while (c < slice->end && *part != '\0') {
+        if (to_lower(slice_take(slice, &c)) != to_lower(*part)) {
+            return false;
+        }
+        part++;
+    }
+    return c == slice->end && *part == '\0';
+}
+
+bool weir_name_matches(const TableName *name, const char *text)
 {
     const char *const own[NAME_MAX_PARTS] = {name->catalog, name->schema, name->name};
-    WEIR_ASSERT(part_count >= 1 && part_count <= NAME_MAX_PARTS);
-    for (size_t i = 0; i < part_count; i++) {
-        if (!weir_name_part_equal(parts[i], own[NAME_MAX_PARTS - part_count + i])) {
+    NameSlice slices[NAME_MAX_PARTS];
+    size_t count = 0;
+    if (!slices_read(text, slices, &count)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!slice_equal(&slices[i], own[NAME_MAX_PARTS - count + i])) {
             /* schema.name where "schema" is the catalog, as DuckDB resolves it too */
-            const bool is_catalog = part_count == 2 && i == 0 &&
-                                    weir_name_part_equal(parts[0], name->catalog) &&
+            const bool is_catalog = count == 2 && i == 0 &&
+                                    slice_equal(&slices[0], name->catalog) &&
                                     weir_name_part_equal(name->schema, "main");
             if (!is_catalog) {
                 return false;

@@ -17,8 +17,8 @@ bool weir_name_part_is_plain(const char *part);
 bool weir_name_part_equal(const char *a, const char *b);
 bool weir_name_equal(const TableName *a, const TableName *b);
 
-/* True if the 1 to 3 parts, counted from the right, name it. */
-bool weir_name_matches(const TableName *name, const char *const *parts, size_t part_count);
+/* True if the text is a name of 1 to 3 parts that, counted from the right, are this one's. */
+bool weir_name_matches(const TableName *name, const char *text);
 
 Status weir_name_copy(Arena *arena, const TableName *name, TableName *out, Error *err)
     WEIR_MUST_CHECK;

@@ -20,19 +20,10 @@ LostView *weir_engine_find_lost(Engine *engine, const TableName *name)
 
 LostView *weir_engine_match_lost(Engine *engine, const char *name)
 {
-    Error ignored = {0};
-    Arena scratch;
-    const char *parts[NAME_MAX_PARTS];
-    size_t count = 0;
     LostView *lost = engine->lost;
-    weir_arena_init(&scratch, engine->mem, 0);
-    if (lost == NULL || weir_name_split(&scratch, name, parts, &count, &ignored) != WEIR_OK) {
-        lost = NULL;
-    }
-    while (lost != NULL && !weir_name_matches(&lost->name, parts, count)) {
+    while (lost != NULL && !weir_name_matches(&lost->name, name)) {
         lost = lost->next;
     }
-    weir_arena_deinit(&scratch);
     return lost;
 }
 
