@@ -29,9 +29,10 @@ Status sql_track(const SqlCall *call, SqlRun *run, Error *err)
     const char *const name = weir_sql_text(call, "name");
     const SqlArgument *const manual = weir_sql_argument(call, "manual");
     uint64_t row_count = 0;
+    weir_grid_text(&run->grid, name);
+    WEIR_TRY(weir_grid_status(&run->grid, err));
     WEIR_TRY(weir_engine_track(call->database->engine, name, manual->is_set && manual->flag,
                                &row_count, err));
-    weir_grid_text(&run->grid, name);
     weir_grid_number(&run->grid, row_count);
     return weir_grid_status(&run->grid, err);
 }

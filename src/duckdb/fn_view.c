@@ -1,10 +1,15 @@
 /* fn_view.c: dbsp_create_view and what else makes or removes views. */
 #include "duckdb/sql_run.h"
 
-/* view, row_count */
-static Status show_view(const SqlCall *call, uint64_t row_count, SqlRun *run, Error *err)
+/* view, row_count: the first before the work is done, so that nothing can fail after it. */
+static Status show_name(const SqlCall *call, SqlRun *run, Error *err)
 {
     weir_grid_text(&run->grid, weir_sql_text(call, "name"));
+    return weir_grid_status(&run->grid, err);
+}
+
+static Status show_row_count(uint64_t row_count, SqlRun *run, Error *err)
+{
     weir_grid_number(&run->grid, row_count);
     return weir_grid_status(&run->grid, err);
 }
@@ -16,8 +21,9 @@ static Status create_with_mode(const SqlCall *call, SqlRun *run, CreateMode mode
                              .settings = weir_sql_settings(call),
                              .mode = mode};
     CreateResult result;
+    WEIR_TRY(show_name(call, run, err));
     WEIR_TRY(weir_engine_create(call->database->engine, &spec, &result, err));
-    return show_view(call, result.row_count, run, err);
+    return show_row_count(result.row_count, run, err);
 }
 
 Status sql_create_view(const SqlCall *call, SqlRun *run, Error *err)
@@ -33,9 +39,10 @@ Status sql_replace_view(const SqlCall *call, SqlRun *run, Error *err)
 Status sql_refresh(const SqlCall *call, SqlRun *run, Error *err)
 {
     uint64_t row_count = 0;
+    WEIR_TRY(show_name(call, run, err));
     WEIR_TRY(
         weir_engine_refresh(call->database->engine, weir_sql_text(call, "name"), &row_count, err));
-    return show_view(call, row_count, run, err);
+    return show_row_count(row_count, run, err);
 }
 
 static Status drop_with(const SqlCall *call, SqlRun *run, bool cascade, Error *err)

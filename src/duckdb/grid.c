@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+enum { GRID_FIRST_CELLS = 64 };
+
+_Static_assert((int)GRID_FIRST_CELLS >= (int)GRID_MAX_COLUMNS, "a row fits into the first cells");
+
 void weir_grid_init(Grid *grid, Mem *mem, const Schema *schema)
 {
     *grid = (Grid){.mem = mem, .schema = schema};
@@ -26,6 +30,22 @@ void weir_grid_clear(Grid *grid)
     grid->status = WEIR_OK;
 }
 
+static Status grid_grow(Grid *grid, size_t capacity, Error *err)
+{
+    GridCell *cells = weir_mem_realloc(grid->mem, grid->cells, capacity * sizeof *cells, err);
+    if (cells == NULL) {
+        return err->code;
+    }
+    grid->cells = cells;
+    grid->cell_capacity = capacity;
+    return WEIR_OK;
+}
+
+Status weir_grid_reserve(Grid *grid, Error *err)
+{
+    return grid->cell_capacity > 0 ? WEIR_OK : grid_grow(grid, GRID_FIRST_CELLS, err);
+}
+
 static GridCell *grid_add(Grid *grid, TypeId expected)
 {
     if (grid->status != WEIR_OK) {
@@ -34,15 +54,11 @@ static GridCell *grid_add(Grid *grid, TypeId expected)
     WEIR_ASSERT(grid->schema->types[grid->cell_count % grid->schema->count]->id == expected);
     WEIR_UNUSED(expected);
     if (grid->cell_count == grid->cell_capacity) {
-        const size_t capacity = grid->cell_capacity == 0 ? 64 : grid->cell_capacity * 2;
-        GridCell *cells =
-            weir_mem_realloc(grid->mem, grid->cells, capacity * sizeof *cells, &grid->err);
-        if (cells == NULL) {
-            grid->status = grid->err.code;
+        grid->status = grid_grow(grid, WEIR_MAX(grid->cell_capacity * 2, (size_t)GRID_FIRST_CELLS),
+                                 &grid->err);
+        if (grid->status != WEIR_OK) {
             return NULL;
         }
-        grid->cells = cells;
-        grid->cell_capacity = capacity;
     }
     GridCell *const cell = &grid->cells[grid->cell_count++];
     *cell = (GridCell){0};
@@ -104,8 +120,9 @@ static Status grid_fill_column(const Grid *grid, size_t first, size_t count, siz
 {
     const PhysType phys = grid->schema->types[column]->phys;
     const size_t width = weir_phys_width(phys);
-    WEIR_TRY(weir_vector_init(out, phys, BATCH_CAPACITY, arena, err));
-    WEIR_TRY(weir_vector_add_validity(out, BATCH_CAPACITY, arena, err));
+    const size_t room = WEIR_MAX(count, (size_t)1);
+    WEIR_TRY(weir_vector_init(out, phys, room, arena, err));
+    WEIR_TRY(weir_vector_add_validity(out, room, arena, err));
     for (size_t i = 0; i < count; i++) {
         const GridCell *const cell = &grid->cells[(first + i) * grid->schema->count + column];
         memcpy((char *)out->data + i * width, &cell->value, width);

@@ -31,6 +31,9 @@ typedef struct Grid {
 void weir_grid_init(Grid *grid, Mem *mem, const Schema *schema);
 void weir_grid_deinit(Grid *grid);
 
+/* Room for the cells of a first row: numbers and flags that are added to it cannot fail. */
+Status weir_grid_reserve(Grid *grid, Error *err) WEIR_MUST_CHECK;
+
 /* Back to no rows. */
 void weir_grid_clear(Grid *grid);
 

@@ -32,6 +32,7 @@ typedef struct RunData {
     const SqlCall *call; /* the bind data, which outlives the run */
     SqlRun run;
     Mem *mem;
+    Arena arena; /* for the chunks of a grid, which one thread reads */
 } RunData;
 
 /* ---- parameters ----------------------------------------------------------------------------- */
@@ -210,6 +211,7 @@ static void run_free(void *data)
     RunData *const run_data = data;
     weir_view_reader_free(run_data->run.reader);
     weir_grid_deinit(&run_data->run.grid);
+    weir_arena_deinit(&run_data->arena);
     weir_mem_free(run_data->mem, run_data);
 }
 
@@ -236,6 +238,19 @@ static Status check_shape(const SqlCall *call, const SqlRun *run, Error *err)
     return WEIR_OK;
 }
 
+/* The columns of a reader are the view's. */
+static bool reads_view(const SqlFunction *function)
+{
+    return function->columns == NULL;
+}
+
+/* What showing one row takes is taken first: a call that has done its work must not fail after it. */
+static Status run_reserve(RunData *run_data, Error *err)
+{
+    WEIR_TRY(weir_grid_reserve(&run_data->run.grid, err));
+    return weir_arena_alloc(&run_data->arena, 1, err) == NULL ? err->code : WEIR_OK;
+}
+
 /* Runs the call; on failure there is no run. */
 static Status run_new(const SqlCall *call, RunData **out, Error *err)
 {
@@ -247,7 +262,11 @@ static Status run_new(const SqlCall *call, RunData **out, Error *err)
     run_data->call = call;
     run_data->mem = mem;
     weir_grid_init(&run_data->run.grid, mem, &call->schema);
-    Status status = call->function->run(call, &run_data->run, err);
+    weir_arena_init(&run_data->arena, mem, 0);
+    Status status = reads_view(call->function) ? WEIR_OK : run_reserve(run_data, err);
+    if (status == WEIR_OK) {
+        status = call->function->run(call, &run_data->run, err);
+    }
     if (status == WEIR_OK) {
         status = check_shape(call, &run_data->run, err);
     }
@@ -274,7 +293,7 @@ static void function_init(duckdb_init_info info)
     duckdb_init_set_max_threads(info, call->function->max_threads);
 }
 
-/* Each thread has an arena for the chunk it fills. */
+/* Each thread that reads a view has an arena for the chunk it fills. */
 static void arena_free(void *data)
 {
     Arena *const arena = data;
@@ -288,6 +307,9 @@ static void function_init_local(duckdb_init_info info)
     const SqlCall *const call = duckdb_init_get_bind_data(info);
     char text[sizeof(Error) + 64];
     Error err = {0};
+    if (!reads_view(call->function)) {
+        return;
+    }
     Arena *arena = weir_mem_zalloc(call->database->mem, sizeof *arena, &err);
     if (arena == NULL) {
         report(&err, text, sizeof text);
@@ -301,7 +323,9 @@ static void function_init_local(duckdb_init_info info)
 static void function_main(duckdb_function_info info, duckdb_data_chunk output)
 {
     RunData *const run_data = duckdb_function_get_init_data(info);
-    Arena *const arena = duckdb_function_get_local_init_data(info);
+    Arena *const arena = reads_view(run_data->call->function)
+                             ? duckdb_function_get_local_init_data(info)
+                             : &run_data->arena;
     char text[sizeof(Error) + 64];
     Error err = {0};
     Batch batch = {0};
