@@ -150,6 +150,15 @@ void weir_buf_put_sql_name(Buf *buf, const char *name)
     put_quoted(buf, name, strlen(name), '"');
 }
 
+void weir_buf_fail(Buf *buf, const Error *reason)
+{
+    WEIR_ASSERT(reason->code != WEIR_OK);
+    if (buf->status == WEIR_OK) {
+        buf->status = reason->code;
+        buf->err = *reason;
+    }
+}
+
 Status weir_buf_status(const Buf *buf, Error *err)
 {
     if (buf->status != WEIR_OK) {

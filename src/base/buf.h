@@ -29,6 +29,9 @@ void weir_buf_printf(Buf *buf, const char *format, ...) WEIR_PRINTF(2, 3);
 void weir_buf_put_sql_string(Buf *buf, const char *text, size_t size);
 void weir_buf_put_sql_name(Buf *buf, const char *name);
 
+/* Makes the buffer fail as if an append had: for text that could not be made. */
+void weir_buf_fail(Buf *buf, const Error *reason);
+
 /* WEIR_OK, or the first failure copied to err. */
 Status weir_buf_status(const Buf *buf, Error *err) WEIR_MUST_CHECK;
 

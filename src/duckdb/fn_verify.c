@@ -32,9 +32,13 @@ static void put_view(Buf *sql, const ViewShape *shape)
     weir_buf_put_sql_name(&name, shape->name.schema);
     weir_buf_putc(&name, '.');
     weir_buf_put_sql_name(&name, shape->name.name);
-    weir_buf_puts(sql, "SELECT * FROM system.main.dbsp_query(");
-    weir_buf_put_sql_string(sql, name.data == NULL ? "" : name.data, name.size);
-    weir_buf_putc(sql, ')');
+    if (name.status == WEIR_OK) {
+        weir_buf_puts(sql, "SELECT * FROM system.main.dbsp_query(");
+        weir_buf_put_sql_string(sql, name.data, name.size);
+        weir_buf_putc(sql, ')');
+    } else {
+        weir_buf_fail(sql, &name.err);
+    }
     weir_buf_deinit(&name);
 }
 

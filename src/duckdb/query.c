@@ -1,6 +1,8 @@
 /* query.c: running statements; DuckDB's messages; walking rows. */
 #include "duckdb/query.h"
 
+#include <stdlib.h>
+
 /* "Binder Error: Catalog Error: x" -> "Catalog Error: x": the last prefix is the one that is meant.
  */
 static const char *skip_doubled_prefix(const char *message)
@@ -22,6 +24,42 @@ static const char *skip_doubled_prefix(const char *message)
     }
 }
 
+/* What a function of Weir reported inside the statement keeps its code, message and hint:
+ * "Invalid Input Error: DBSP-E001: out of memory (hint: ...)". False if it is another error. */
+static bool take_own_error(const char *text, size_t size, Error *err)
+{
+    static const char PREFIX[] = " Error: ";
+    static const char SCAN[] = "Error in replacement scan: "; /* DuckDB says so in front of ours */
+    static const char CODE[] = "DBSP-E";
+    static const char HINT[] = " (hint: ";
+    const char *const place = strstr(text, "\n\nLINE "); /* of a statement that is Weir's own */
+    const char *const end = place == NULL ? text + size : place;
+    const char *const prefix = strstr(text, PREFIX);
+    if (prefix == NULL || strchr(text, ':') != prefix + strlen(" Error")) {
+        return false;
+    }
+    const char *own = prefix + strlen(PREFIX);
+    own += strncmp(own, SCAN, strlen(SCAN)) == 0 ? strlen(SCAN) : 0;
+    if (strncmp(own, CODE, strlen(CODE)) != 0) {
+        return false;
+    }
+    char *rest = NULL;
+    const long code = strtol(own + strlen(CODE), &rest, 10);
+    if (rest != own + strlen(CODE) + 3 || strncmp(rest, ": ", 2) != 0 ||
+        weir_error_summary((Status)code) == NULL) {
+        return false;
+    }
+    const char *const message = rest + 2;
+    const char *const hint = end[-1] == ')' ? strstr(message, HINT) : NULL;
+    const char *const message_end = hint == NULL ? end : hint;
+    weir_error_set(err, (Status)code, "%.*s", (int)(message_end - message), message);
+    if (hint != NULL) {
+        const char *const hint_start = hint + strlen(HINT);
+        weir_error_hint(err, "%.*s", (int)(end - 1 - hint_start), hint_start);
+    }
+    return true;
+}
+
 Status weir_query_error(Error *err, Status code, const char *message)
 {
     if (message == NULL) {
@@ -32,6 +70,9 @@ Status weir_query_error(Error *err, Status code, const char *message)
     size_t size = trace == NULL ? strlen(text) : (size_t)(trace - text);
     while (size > 0 && text[size - 1] == '\n') {
         size--;
+    }
+    if (take_own_error(text, size, err)) {
+        return err->code;
     }
     return weir_error_set(err, code, "%.*s", (int)WEIR_MIN(size, sizeof err->message), text);
 }

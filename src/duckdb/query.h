@@ -8,7 +8,8 @@
 #include "duckdb/api.h"
 #include "types/vector.h"
 
-/* err = code and DuckDB's message without doubled prefixes and stack traces. */
+/* err = code and DuckDB's message without doubled prefixes and stack traces; or the error of a
+ * function of Weir that the statement called, as it was. */
 Status weir_query_error(Error *err, Status code, const char *message);
 
 /* Runs one statement. On success the result is the caller's, to be destroyed; on failure there is

@@ -75,6 +75,26 @@ static void buf_error_sticks_until_it_is_cleared(void **state)
     weir_mem_free_allocator(mem);
 }
 
+static void buf_fails_for_the_first_reason_it_is_given(void **state)
+{
+    (void)state;
+    Mem *mem = weir_mem_new(0);
+    Error reason = {0};
+    Error err = {0};
+    Buf buf;
+    weir_buf_init(&buf, mem, 5);
+    weir_error_set(&reason, WEIR_ERR_NOMEM, "no part");
+    weir_buf_fail(&buf, &reason);
+    weir_error_set(&reason, WEIR_ERR_IO, "later");
+    weir_buf_fail(&buf, &reason);
+    weir_buf_puts(&buf, "not added");
+    assert_int_equal(weir_buf_status(&buf, &err), WEIR_ERR_NOMEM);
+    assert_string_equal(err.message, "no part");
+    assert_null(buf.data);
+    weir_buf_deinit(&buf);
+    weir_mem_free_allocator(mem);
+}
+
 static void buf_reports_every_failing_allocation(void **state)
 {
     (void)state;
@@ -144,6 +164,7 @@ int main(void)
         cmocka_unit_test(buf_collects_what_is_appended),
         cmocka_unit_test(buf_take_moves_the_bytes_to_the_caller),
         cmocka_unit_test(buf_error_sticks_until_it_is_cleared),
+        cmocka_unit_test(buf_fails_for_the_first_reason_it_is_given),
         cmocka_unit_test(buf_reports_every_failing_allocation),
         cmocka_unit_test(buf_spells_strings_for_sql),
         cmocka_unit_test(buf_spells_names_for_sql),
