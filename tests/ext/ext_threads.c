@@ -11,7 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { WORK_MS = 3000, INTERRUPTS_MS = 2000, CLOSINGS = 10 };
+/* On a slow machine work goes on until everything has happened at least once. */
+enum { WORK_MS = 3000, INTERRUPTS_MS = 2000, PATIENCE_MS = 120000, CLOSINGS = 10 };
 
 typedef struct Shared {
     atomic_bool is_over;
@@ -74,6 +75,7 @@ static void *run_writer(void *user)
                                 worker->number, 2 * (done + 1));
         if (db_run(worker->connection, sql, &error)) {
             done++;
+            atomic_fetch_add(&worker->shared->writes, 1);
         } else {
             if (strstr(text_get(&error), "onflict") == NULL) { /* with the other writer */
                 complain(worker->shared, "a write", text_get(&error));
@@ -82,7 +84,6 @@ static void *run_writer(void *user)
         }
         test_free(sql);
     }
-    atomic_fetch_add(&worker->shared->writes, (size_t)done);
     text_free(&error);
     text_free(&ignored);
     return NULL;
@@ -159,7 +160,14 @@ static void many_threads_do_everything_at_once(void **state)
             .shared = &shared, .connection = db_connection(db, i + 1), .number = 50 + (int)i};
         start(&workers[i], WORK[i]);
     }
-    pause_ms(WORK_MS);
+    for (int ms = 0; ms < PATIENCE_MS; ms += 100) {
+        const bool has_all = atomic_load(&shared.reads) > 0 && atomic_load(&shared.writes) > 0 &&
+                             atomic_load(&shared.made) > 0;
+        if (has_all && ms >= WORK_MS) {
+            break;
+        }
+        pause_ms(100);
+    }
     atomic_store(&shared.is_over, true);
     for (size_t i = 0; i < COUNT; i++) {
         pthread_join(workers[i].thread, NULL);
@@ -216,8 +224,15 @@ static void interrupts_leave_views_right(void **state)
     create_view(db, "v", "SELECT a, b FROM t WHERE a % 2 = 0");
     create_view(db, "over", "SELECT count(*) AS n, max(b) AS b FROM v");
     start(&worker, run_interrupted);
-    for (int ms = 0; ms < INTERRUPTS_MS; ms += 3) {
-        pause_ms(3);
+    int pause = 3;
+    for (int ms = 0; ms < PATIENCE_MS; ms += pause) {
+        const bool has_both =
+            atomic_load(&shared.reads) > 0 && atomic_load(&shared.interrupted) > 0;
+        if (has_both && ms >= INTERRUPTS_MS) {
+            break;
+        }
+        pause = ms < INTERRUPTS_MS ? 3 : pause + 5; /* until a statement is faster */
+        pause_ms(pause);
         duckdb_interrupt(worker.connection);
     }
     atomic_store(&shared.is_over, true);
