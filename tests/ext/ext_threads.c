@@ -122,12 +122,12 @@ static void *run_maker(void *user)
         "CALL dbsp_create_view('own', 'SELECT a, n FROM t WHERE n > 0')",
         "CALL dbsp_create_view('own_over', 'SELECT count(*) AS c FROM own')",
         "SELECT count(*) FROM own_over",
-        "CALL dbsp_replace_view('by_group', "
-        "'SELECT a % 5 AS g, sum(n) AS n FROM t WHERE a < 50 GROUP BY 1')",
+        ("CALL dbsp_replace_view('by_group', "
+         "'SELECT a % 5 AS g, sum(n) AS n FROM t WHERE a < 50 GROUP BY 1')"),
         "CALL dbsp_refresh('over')",
         "SELECT count(*) FROM dbsp_changes('over')",
-        "CALL dbsp_replace_view('by_group', "
-        "'SELECT a % 7 AS g, sum(n) AS n FROM t WHERE a < 50 GROUP BY 1')",
+        ("CALL dbsp_replace_view('by_group', "
+         "'SELECT a % 7 AS g, sum(n) AS n FROM t WHERE a < 50 GROUP BY 1')"),
         "CALL dbsp_drop_cascade('own')",
         "SELECT count(*) FROM dbsp_views()",
         "SELECT count(*) FROM dbsp_tables()",

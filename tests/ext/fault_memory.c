@@ -20,17 +20,18 @@ static size_t leak_count;
 static size_t new_until_fault; /* 0 = off */
 static size_t new_nth;
 
-Mem *__real_weir_mem_new(size_t budget_bytes);
-Mem *__wrap_weir_mem_new(size_t budget_bytes);
-void __real_weir_mem_free_allocator(Mem *mem);
-void __wrap_weir_mem_free_allocator(Mem *mem);
+/* By the names that the linker gives them. */
+Mem *real_mem_new(size_t budget_bytes) __asm__("__real_weir_mem_new");
+Mem *wrapped_mem_new(size_t budget_bytes) __asm__("__wrap_weir_mem_new");
+void real_mem_free_allocator(Mem *mem) __asm__("__real_weir_mem_free_allocator");
+void wrapped_mem_free_allocator(Mem *mem) __asm__("__wrap_weir_mem_free_allocator");
 
-Mem *__wrap_weir_mem_new(size_t budget_bytes)
+Mem *wrapped_mem_new(size_t budget_bytes)
 {
     const bool is_meant = new_until_fault == 1;
     new_until_fault -= new_until_fault > 0;
     const bool is_refused = (is_meant && new_nth == 0) || allocator_count == ALLOCATORS_MAX;
-    Mem *mem = is_refused ? NULL : __real_weir_mem_new(budget_bytes);
+    Mem *mem = is_refused ? NULL : real_mem_new(budget_bytes);
     if (mem != NULL) {
         allocators[allocator_count++] = (Allocator){.mem = mem};
         weir_mem_fail_after(mem, is_meant ? new_nth : 0, false);
@@ -38,7 +39,7 @@ Mem *__wrap_weir_mem_new(size_t budget_bytes)
     return mem;
 }
 
-void __wrap_weir_mem_free_allocator(Mem *mem)
+void wrapped_mem_free_allocator(Mem *mem)
 {
     size_t place = 0;
     while (place < allocator_count && allocators[place].mem != mem) {
@@ -55,7 +56,7 @@ void __wrap_weir_mem_free_allocator(Mem *mem)
         leak_count++;
         return; /* the bytes may still be freed */
     }
-    __real_weir_mem_free_allocator(mem);
+    real_mem_free_allocator(mem);
 }
 
 bool fault_attach(Db *db, Text *error)
