@@ -1,13 +1,14 @@
 /* compile.c: expressions to blocks of steps.
  *
  * An expression gets a slot: an equal one that exists, in this block or imported from one around it;
- * else the slots of its arguments and a step. A branch that cannot fail and is cheap is computed
- * eagerly, another becomes a block. A kernel of constants runs now, or stays a step if it fails. */
+ * else the slots of its arguments and a step. A branch is computed eagerly if it cannot fail and is
+ * cheap; else it becomes a block. A kernel whose arguments are constants runs now; if it fails, it
+ * stays a step, and fails when a row reaches it. */
+#include "expr/in_set.h"
 #include "expr/program_priv.h"
 
 enum {
     EAGER_NODES_MAX = 8, /* a branch with more is computed only where it is needed */
-    SLOTS_MIN = 16,
 };
 
 static Status compile(Evaluator *ev, Block *block, const Expr *expr, size_t *slot, Error *err);
@@ -74,131 +75,6 @@ static bool is_eager(const Expr *expr)
            !weir_expr_can_fail(expr);
 }
 
-/* --- slots --------------------------------------------------------------------------------------- */
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15) ^ (hash >> 29);
-}
-
-static uint64_t hash_expr(const Expr *expr)
-{
-    uint64_t hash = mix((uint64_t)expr->kind, expr->column);
-    hash = mix(hash, (uint64_t)expr->compare * 4 + expr->is_try * 2u + expr->is_negated);
-    hash = mix(hash, (uint64_t)expr->type->id);
-    for (const char *p = expr->name; p != NULL && *p != '\0'; p++) {
-        hash = mix(hash, (unsigned char)*p);
-    }
-    for (size_t i = 0; i < expr->arg_count; i++) {
-        hash = mix(hash, hash_expr(expr->args[i]));
-    }
-    return hash;
-}
-
-/* Doubles an array in the evaluator's arena; the old one is left behind. */
-static Status grow(Evaluator *ev, void **array, size_t *capacity, size_t size, Error *err)
-{
-    const size_t wanted = WEIR_MAX(*capacity * 2, (size_t)SLOTS_MIN);
-    void *larger = weir_arena_calloc(&ev->arena, wanted, size, err);
-    if (larger == NULL) {
-        return err->code;
-    }
-    if (*capacity > 0) {
-        memcpy(larger, *array, *capacity * size);
-    }
-    *array = larger;
-    *capacity = wanted;
-    return WEIR_OK;
-}
-
-static Status add_slot(Evaluator *ev, Block *block, const Expr *expr, uint64_t hash, size_t *slot,
-                       Error *err)
-{
-    if (block->slot_count == block->slot_capacity) {
-        size_t capacity = block->slot_capacity;
-        void *slots = block->slots;
-        void *values = block->values;
-        WEIR_TRY(grow(ev, &slots, &capacity, sizeof *block->slots, err));
-        capacity = block->slot_capacity;
-        WEIR_TRY(grow(ev, &values, &capacity, sizeof *block->values, err));
-        block->slots = slots;
-        block->values = values;
-        block->slot_capacity = capacity;
-    }
-    *slot = block->slot_count++;
-    block->slots[*slot] = (Slot){.expr = expr, .hash = hash};
-    block->values[*slot] = (Vector){.phys = expr->type->phys};
-    return WEIR_OK;
-}
-
-static Status add_import(Evaluator *ev, Block *block, Import import, Error *err)
-{
-    if (block->import_count == block->import_capacity) {
-        void *imports = block->imports;
-        WEIR_TRY(grow(ev, &imports, &block->import_capacity, sizeof *block->imports, err));
-        block->imports = imports;
-    }
-    block->imports[block->import_count++] = import;
-    return WEIR_OK;
-}
-
-/* SIZE_MAX if the block itself does not have it. */
-static size_t find_in_block(const Block *block, const Expr *expr, uint64_t hash)
-{
-    for (size_t i = 0; i < block->slot_count; i++) {
-        if (block->slots[i].hash == hash && weir_expr_equal(block->slots[i].expr, expr)) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
-static bool is_known(const Block *block, const Expr *expr)
-{
-    const uint64_t hash = hash_expr(expr);
-    for (; block != NULL; block = block->outer) {
-        if (find_in_block(block, expr, hash) != SIZE_MAX) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The slot in this block of what this block or one around it has; SIZE_MAX in *slot if none has. */
-static Status find_or_import(Evaluator *ev, Block *block, const Expr *expr, uint64_t hash,
-                             size_t *slot, Error *err)
-{
-    *slot = find_in_block(block, expr, hash);
-    if (*slot != SIZE_MAX || block->outer == NULL) {
-        return WEIR_OK;
-    }
-    size_t outer;
-    WEIR_TRY(find_or_import(ev, block->outer, expr, hash, &outer, err));
-    if (outer == SIZE_MAX) {
-        return WEIR_OK;
-    }
-    WEIR_TRY(add_slot(ev, block, expr, hash, slot, err));
-    if (block->outer->slots[outer].is_constant) {
-        block->slots[*slot].is_constant = true;
-        block->values[*slot] = block->outer->values[outer];
-        return WEIR_OK;
-    }
-    return add_import(ev, block, (Import){.outer = outer, .slot = *slot}, err);
-}
-
-static Block *new_block(Evaluator *ev, Block *outer, Error *err)
-{
-    Block *block = weir_arena_zalloc(&ev->arena, sizeof *block, err);
-    if (block == NULL) {
-        return NULL;
-    }
-    block->outer = outer;
-    block->last = &block->first;
-    block->next = ev->blocks;
-    ev->blocks = block;
-    return block;
-}
-
 /* --- leaves -------------------------------------------------------------------------------------- */
 
 static Status compile_column(Evaluator *ev, Block *block, const Expr *expr, uint64_t hash,
@@ -208,43 +84,49 @@ static Status compile_column(Evaluator *ev, Block *block, const Expr *expr, uint
     if (block->outer != NULL) {
         size_t outer;
         WEIR_TRY(compile(ev, block->outer, expr, &outer, err));
-        WEIR_TRY(add_slot(ev, block, expr, hash, slot, err));
-        return add_import(ev, block, (Import){.outer = outer, .slot = *slot}, err);
+        WEIR_TRY(weir_slot_add(ev, block, expr, hash, slot, err));
+        return weir_slot_import(ev, block, (Import){.outer = outer, .slot = *slot}, err);
     }
-    WEIR_TRY(add_slot(ev, block, expr, hash, slot, err));
-    return add_import(ev, block, (Import){.outer = expr->column, .slot = *slot}, err);
+    WEIR_TRY(weir_slot_add(ev, block, expr, hash, slot, err));
+    return weir_slot_import(ev, block, (Import){.outer = expr->column, .slot = *slot}, err);
 }
 
-/* A constant vector's data and validity in the evaluator's arena. */
-static Status set_constant(Evaluator *ev, Block *block, size_t slot, const void *bytes,
-                           bool is_null, Error *err)
+/* A constant as a vector in the evaluator's arena. */
+static Status constant_vector(Evaluator *ev, const Value *value, Vector *out, Error *err)
 {
-    const PhysType phys = block->slots[slot].expr->type->phys;
-    const size_t width = weir_phys_width(phys);
-    Vector *v = &block->values[slot];
-    WEIR_TRY(weir_vector_init(v, phys, 1, &ev->arena, err));
-    v->is_constant = true;
-    if (is_null) {
-        memset(v->data, 0, width);
-        WEIR_TRY(weir_vector_add_validity(v, 1, &ev->arena, err));
-        weir_validity_set_null(v->validity, 0);
-    } else {
-        memcpy(v->data, bytes, width);
+    const size_t width = weir_phys_width(value->type->phys);
+    WEIR_TRY(weir_vector_init(out, value->type->phys, 1, &ev->arena, err));
+    out->is_constant = true;
+    if (!value->is_null) {
+        memcpy(out->data, value->data.bytes, width);
+        return WEIR_OK;
     }
-    block->slots[slot].is_constant = true;
+    memset(out->data, 0, width);
+    WEIR_TRY(weir_vector_add_validity(out, 1, &ev->arena, err));
+    weir_validity_set_null(out->validity, 0);
     return WEIR_OK;
 }
 
 static Status compile_constant(Evaluator *ev, Block *block, const Expr *expr, uint64_t hash,
                                size_t *slot, Error *err)
 {
-    WEIR_TRY(add_slot(ev, block, expr, hash, slot, err));
-    return set_constant(ev, block, *slot, expr->value.data.bytes, expr->value.is_null, err);
+    WEIR_TRY(weir_slot_add(ev, block, expr, hash, slot, err));
+    block->slots[*slot].is_constant = true;
+    return constant_vector(ev, &expr->value, &block->values[*slot], err);
 }
 
 /* --- kernels ------------------------------------------------------------------------------------- */
 
-/* Runs the step on its constant arguments; true if that gave the slot its value. */
+/* Runs the step, whose arguments are constants; false if it fails. */
+static bool run_constant(Evaluator *ev, const Step *step, Vector *out)
+{
+    Error ignored = {0};
+    const Status status = weir_step_run_kernel(step, 1, &ev->arena, out, &ignored);
+    return status == KERNEL_DECLINES ? weir_host_fold(ev, step->expr, out)
+                                     : status == WEIR_OK && out->is_constant;
+}
+
+/* Runs the step if its arguments are constants; true if that gave the slot its value. */
 static bool fold(Evaluator *ev, Block *block, const Step *step)
 {
     for (size_t i = 0; i < step->arg_count; i++) {
@@ -253,12 +135,8 @@ static bool fold(Evaluator *ev, Block *block, const Step *step)
         }
         step->values[i] = block->values[step->args[i]];
     }
-    Error ignored = {0};
     Vector out = {0};
-    const Status status = weir_step_run_kernel(step, 1, &ev->arena, &out, &ignored);
-    const bool is_folded = status == KERNEL_DECLINES ? weir_host_fold(ev, step->expr, &out)
-                                                     : status == WEIR_OK && out.is_constant;
-    if (!is_folded) {
+    if (!run_constant(ev, step, &out)) {
         return false;
     }
     block->values[step->out] = out;
@@ -272,8 +150,9 @@ static void append_step(Block *block, Step *step)
     block->last = &step->next;
 }
 
+/* state: for the kernel; NULL = none. */
 static Status compile_kernel(Evaluator *ev, Block *block, const Expr *expr, uint64_t hash,
-                             size_t *slot, Error *err)
+                             const void *state, size_t *slot, Error *err)
 {
     Step *step = weir_arena_zalloc(&ev->arena, sizeof *step, err);
     size_t *args = weir_arena_calloc(&ev->arena, expr->arg_count + 1, sizeof *args, err);
@@ -284,7 +163,7 @@ static Status compile_kernel(Evaluator *ev, Block *block, const Expr *expr, uint
     for (size_t i = 0; i < expr->arg_count; i++) {
         WEIR_TRY(compile(ev, block, expr->args[i], &args[i], err));
     }
-    WEIR_TRY(add_slot(ev, block, expr, hash, slot, err));
+    WEIR_TRY(weir_slot_add(ev, block, expr, hash, slot, err));
     *step = (Step){
         .kind = STEP_KERNEL,
         .expr = expr,
@@ -293,6 +172,7 @@ static Status compile_kernel(Evaluator *ev, Block *block, const Expr *expr, uint
         .args = args,
         .values = values,
         .arg_count = expr->arg_count,
+        .state = state,
     };
     WEIR_ASSERT(step->def != NULL);
     if (expr->arg_count == 0 || !fold(ev, block, step)) {
@@ -310,10 +190,10 @@ static Status compile_branch(Evaluator *ev, Block *block, const Expr *expr, Bran
 {
     *out = (Branch){0};
     if (mode == BRANCH_EAGER ||
-        (mode == BRANCH_AS_FITS && (is_eager(expr) || is_known(block, expr)))) {
+        (mode == BRANCH_AS_FITS && (is_eager(expr) || weir_slot_is_known(block, expr)))) {
         return compile(ev, block, expr, &out->slot, err);
     }
-    out->block = new_block(ev, block, err);
+    out->block = weir_block_new(ev, block, err);
     if (out->block == NULL) {
         return err->code;
     }
@@ -355,7 +235,7 @@ static Status compile_lazy(Evaluator *ev, Block *block, const Expr *expr, uint64
         const BranchMode mode = i == 0 ? first : BRANCH_AS_FITS;
         WEIR_TRY(compile_branch(ev, block, expr->args[i], mode, &branches[i], err));
     }
-    WEIR_TRY(add_slot(ev, block, expr, hash, slot, err));
+    WEIR_TRY(weir_slot_add(ev, block, expr, hash, slot, err));
     *step = (Step){
         .kind = lazy_kind(expr),
         .expr = expr,
@@ -367,55 +247,11 @@ static Status compile_lazy(Evaluator *ev, Block *block, const Expr *expr, uint64
     return WEIR_OK;
 }
 
-/* The same AND or OR marked as a condition, of which only TRUE counts: `is_negated`, which means
- * nothing there, keeps it apart from the value. Other expressions are values. */
-static const Expr *as_condition(Evaluator *ev, const Expr *expr, Error *err)
-{
-    if ((expr->kind != EXPR_AND && expr->kind != EXPR_OR) || !weir_expr_can_fail(expr)) {
-        return expr;
-    }
-    Expr *copy = weir_arena_alloc(&ev->arena, sizeof *copy, err);
-    const Expr **args = weir_arena_calloc(&ev->arena, expr->arg_count, sizeof *args, err);
-    if (copy == NULL || args == NULL) {
-        return NULL;
-    }
-    for (size_t i = 0; i < expr->arg_count; i++) {
-        args[i] = as_condition(ev, expr->args[i], err);
-        if (args[i] == NULL) {
-            return NULL;
-        }
-    }
-    *copy = *expr;
-    copy->args = args;
-    copy->is_negated = true;
-    return copy;
-}
-
-/* A CASE whose WHENs are conditions. */
-static const Expr *case_of_conditions(Evaluator *ev, const Expr *expr, Error *err)
-{
-    const Expr **args = weir_arena_calloc(&ev->arena, expr->arg_count, sizeof *args, err);
-    Expr *copy = weir_arena_alloc(&ev->arena, sizeof *copy, err);
-    if (args == NULL || copy == NULL) {
-        return NULL;
-    }
-    for (size_t i = 0; i < expr->arg_count; i++) {
-        const bool is_when = i % 2 == 0 && i + 1 < expr->arg_count;
-        args[i] = is_when ? as_condition(ev, expr->args[i], err) : expr->args[i];
-        if (args[i] == NULL) {
-            return NULL;
-        }
-    }
-    *copy = *expr;
-    copy->args = args;
-    return copy;
-}
-
 /* True if some argument is not computed for all rows. The first always is. */
 static bool needs_lazy(const Block *block, const Expr *expr)
 {
     for (size_t i = 1; i < expr->arg_count; i++) {
-        if (!is_eager(expr->args[i]) && !is_known(block, expr->args[i])) {
+        if (!is_eager(expr->args[i]) && !weir_slot_is_known(block, expr->args[i])) {
             return true;
         }
     }
@@ -425,48 +261,84 @@ static bool needs_lazy(const Block *block, const Expr *expr)
 static Status compile_case(Evaluator *ev, Block *block, const Expr *expr, uint64_t hash,
                            size_t *slot, Error *err)
 {
-    const Expr *with_conditions = case_of_conditions(ev, expr, err);
+    const Expr *with_conditions = weir_program_case_of_conditions(ev, expr, err);
     if (with_conditions == NULL) {
         return err->code;
     }
     WEIR_TRY(needs_lazy(block, with_conditions)
                  ? compile_lazy(ev, block, with_conditions, hash, slot, err)
-                 : compile_kernel(ev, block, with_conditions, hash, slot, err));
+                 : compile_kernel(ev, block, with_conditions, hash, NULL, slot, err));
     block->slots[*slot].expr = expr; /* for those who look for it */
     return WEIR_OK;
 }
 
-/* x IN (a, b): x = a OR x = b; NOT IN: its negation. */
-static const Expr *expand_in(Evaluator *ev, const Expr *expr, Error *err)
+/* The value of a constant or of the cast of one, which is how DuckDB gives a list the type of what is
+ * looked up in it; *is_constant is false for all else. */
+static Status constant_element(Evaluator *ev, const Expr *expr, Vector *out, bool *is_constant,
+                               Error *err)
+{
+    *is_constant = expr->kind == EXPR_CONSTANT;
+    if (*is_constant) {
+        return constant_vector(ev, &expr->value, out, err);
+    }
+    if (expr->kind != EXPR_CAST || expr->args[0]->kind != EXPR_CONSTANT || !is_native_node(expr)) {
+        return WEIR_OK;
+    }
+    Vector uncast;
+    WEIR_TRY(constant_vector(ev, &expr->args[0]->value, &uncast, err));
+    const Step step = {
+        .kind = STEP_KERNEL,
+        .expr = expr,
+        .def = weir_kernel_of_kind(expr),
+        .values = &uncast,
+        .arg_count = 1,
+    };
+    *is_constant = run_constant(ev, &step, out);
+    return WEIR_OK;
+}
+
+/* x IN (constants): a lookup, if the list is long; SIZE_MAX in *slot if it does not pay. */
+static Status compile_in_set(Evaluator *ev, Block *block, const Expr *expr, uint64_t hash,
+                             size_t *slot, Error *err)
 {
     const size_t count = expr->arg_count - 1;
-    Expr *nodes = weir_arena_calloc(&ev->arena, count + 2, sizeof *nodes, err);
-    const Expr **args = weir_arena_calloc(&ev->arena, 3 * count + 1, sizeof *args, err);
-    if (nodes == NULL || args == NULL) {
-        return NULL;
+    *slot = SIZE_MAX;
+    if (!weir_in_set_pays(expr->args[0]->type, count)) {
+        return WEIR_OK;
     }
-    const Expr **pairs = args + count;
+    Vector *values = weir_arena_calloc(&ev->arena, count, sizeof *values, err);
+    if (values == NULL) {
+        return err->code;
+    }
     for (size_t i = 0; i < count; i++) {
-        pairs[2 * i] = expr->args[0];
-        pairs[2 * i + 1] = expr->args[i + 1];
-        nodes[i] = (Expr){
-            .kind = EXPR_COMPARE,
-            .type = expr->type,
-            .args = &pairs[2 * i],
-            .arg_count = 2,
-            .compare = COMPARE_EQ,
-        };
-        args[i] = &nodes[i];
+        bool is_constant;
+        WEIR_TRY(constant_element(ev, expr->args[i + 1], &values[i], &is_constant, err));
+        if (!is_constant) {
+            return WEIR_OK;
+        }
     }
-    nodes[count] = (Expr){.kind = EXPR_OR, .type = expr->type, .args = args, .arg_count = count};
-    const Expr *result = count == 1 ? args[0] : &nodes[count];
-    if (!expr->is_negated) {
-        return result;
+    InSet *set = NULL;
+    WEIR_TRY(weir_in_set_new(&ev->arena, expr->args[0]->type, values, count, &set, err));
+    Expr *lookup = weir_arena_alloc(&ev->arena, sizeof *lookup, err);
+    if (lookup == NULL) {
+        return err->code;
     }
-    args[3 * count] = result;
-    nodes[count + 1] =
-        (Expr){.kind = EXPR_NOT, .type = expr->type, .args = &args[3 * count], .arg_count = 1};
-    return &nodes[count + 1];
+    *lookup = *expr;
+    lookup->arg_count = 1;
+    WEIR_TRY(compile_kernel(ev, block, lookup, hash, set, slot, err));
+    block->slots[*slot].expr = expr;
+    return WEIR_OK;
+}
+
+static Status compile_in(Evaluator *ev, Block *block, const Expr *expr, uint64_t hash, size_t *slot,
+                         Error *err)
+{
+    WEIR_TRY(compile_in_set(ev, block, expr, hash, slot, err));
+    if (*slot != SIZE_MAX) {
+        return WEIR_OK;
+    }
+    const Expr *expanded = weir_program_expand_in(ev, expr, err);
+    return expanded == NULL ? err->code : compile(ev, block, expanded, slot, err);
 }
 
 /* --- the host ------------------------------------------------------------------------------------ */
@@ -477,21 +349,23 @@ static Status compile_host(Evaluator *ev, Block *block, const Expr *expr, uint64
     HostPart *part = &block->host;
     Vector constant;
     if (weir_host_fold(ev, expr, &constant)) {
-        WEIR_TRY(add_slot(ev, block, expr, hash, slot, err));
+        WEIR_TRY(weir_slot_add(ev, block, expr, hash, slot, err));
         block->values[*slot] = constant;
         block->slots[*slot].is_constant = true;
         return WEIR_OK;
     }
-    const Expr **exprs = weir_arena_calloc(&ev->arena, part->count + 1, sizeof *exprs, err);
+    const Expr **exprs = weir_arena_calloc(&ev->arena, part->count + 1, sizeof(const Expr *), err);
     size_t *slots = weir_arena_calloc(&ev->arena, part->count + 1, sizeof *slots, err);
     if (exprs == NULL || slots == NULL) {
         return WEIR_ERR_NOMEM;
     }
     if (part->count > 0) {
-        memcpy(exprs, part->exprs, part->count * sizeof *exprs);
         memcpy(slots, part->slots, part->count * sizeof *slots);
     }
-    WEIR_TRY(add_slot(ev, block, expr, hash, slot, err));
+    for (size_t i = 0; i < part->count; i++) {
+        exprs[i] = part->exprs[i];
+    }
+    WEIR_TRY(weir_slot_add(ev, block, expr, hash, slot, err));
     exprs[part->count] = expr;
     slots[part->count] = *slot;
     part->exprs = exprs;
@@ -509,10 +383,7 @@ static Status compile_native(Evaluator *ev, Block *block, const Expr *expr, uint
     case EXPR_COLUMN: return compile_column(ev, block, expr, hash, slot, err);
     case EXPR_CONSTANT: return compile_constant(ev, block, expr, hash, slot, err);
     case EXPR_TRY: return compile_lazy(ev, block, expr, hash, slot, err);
-    case EXPR_IN: {
-        const Expr *expanded = expand_in(ev, expr, err);
-        return expanded == NULL ? err->code : compile(ev, block, expanded, slot, err);
-    }
+    case EXPR_IN: return compile_in(ev, block, expr, hash, slot, err);
     case EXPR_CASE: return compile_case(ev, block, expr, hash, slot, err);
     case EXPR_AND:
     case EXPR_OR:
@@ -529,13 +400,13 @@ static Status compile_native(Evaluator *ev, Block *block, const Expr *expr, uint
     case EXPR_CALL:
     case EXPR_PARAMETER: break;
     }
-    return compile_kernel(ev, block, expr, hash, slot, err);
+    return compile_kernel(ev, block, expr, hash, NULL, slot, err);
 }
 
 static Status compile(Evaluator *ev, Block *block, const Expr *expr, size_t *slot, Error *err)
 {
-    const uint64_t hash = hash_expr(expr);
-    WEIR_TRY(find_or_import(ev, block, expr, hash, slot, err));
+    const uint64_t hash = weir_slot_hash(expr);
+    WEIR_TRY(weir_slot_find(ev, block, expr, hash, slot, err));
     if (*slot != SIZE_MAX) {
         return WEIR_OK;
     }
@@ -567,7 +438,7 @@ static Status start_program(Evaluator *ev, Program *program, Error *err)
 {
     program->outputs =
         weir_arena_calloc(&ev->arena, ev->expr_count + 1, sizeof *program->outputs, err);
-    program->top = new_block(ev, NULL, err);
+    program->top = weir_block_new(ev, NULL, err);
     return program->outputs == NULL || program->top == NULL ? WEIR_ERR_NOMEM : WEIR_OK;
 }
 
@@ -590,7 +461,7 @@ Status weir_program_compile_conditions(Evaluator *ev, Error *err)
     WEIR_TRY(start_program(ev, program, err));
     for (size_t i = 0; i < ev->expr_count; i++) {
         const BranchMode mode = i == 0 ? BRANCH_EAGER : BRANCH_AS_FITS;
-        const Expr *condition = as_condition(ev, ev->exprs[i], err);
+        const Expr *condition = weir_program_condition(ev, ev->exprs[i], err);
         if (condition == NULL) {
             return err->code;
         }

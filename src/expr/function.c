@@ -63,7 +63,8 @@ bool weir_type_class_has(char letter, const LogicalType *type)
 /* True if the letter stood before for a type of another representation. */
 static bool clashes(const FunctionDef *def, const Expr *call, size_t index, const LogicalType *type)
 {
-    const char letter = index < call->arg_count ? def->arguments[index] : def->result[0];
+    const char *letters = index < call->arg_count ? &def->arguments[index] : def->result;
+    const char letter = letters[0];
     if (letter == '*') {
         return false;
     }
@@ -161,6 +162,7 @@ const FunctionDef *weir_kernel_of_kind(const Expr *expr)
         .kernel = weir_kernel_case,
         .flags = FUNCTION_OWN_NULLS,
     };
+    static const FunctionDef in_def = {.name = "in", .kernel = weir_kernel_in_set};
     static const FunctionDef not_def = {.name = "not", .kernel = weir_kernel_not};
     switch (expr->kind) {
     case EXPR_COMPARE: return expr->compare >= COMPARE_DISTINCT ? &distinct : &compare;
@@ -173,9 +175,9 @@ const FunctionDef *weir_kernel_of_kind(const Expr *expr)
     case EXPR_COALESCE: return &coalesce;
     case EXPR_CAST: return weir_cast_find(expr);
     case EXPR_CALL: return weir_function_find(expr);
+    case EXPR_IN: return &in_def;
     case EXPR_COLUMN:
     case EXPR_CONSTANT:
-    case EXPR_IN:
     case EXPR_TRY:
     case EXPR_PARAMETER: break;
     }

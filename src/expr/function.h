@@ -11,9 +11,10 @@ typedef struct KernelCall {
     const Expr *expr;   /* the call, cast, ...: types of arguments and result */
     const Vector *args; /* flat or constant */
     size_t arg_count;
-    size_t count; /* rows */
-    Arena *arena; /* for the result and its strings */
-    Vector *out;  /* data allocated for `count` rows (1 if is_constant: all arguments are);
+    size_t count;      /* rows */
+    Arena *arena;      /* for the result and its strings */
+    const void *state; /* what was prepared for the kernel when compiling; NULL = nothing */
+    Vector *out;       /* data allocated for `count` rows (1 if is_constant: all arguments are);
                            validity is the AND of the arguments', perhaps shared with one of them;
                            with FUNCTION_OWN_NULLS it is NULL */
 } KernelCall;
@@ -51,7 +52,8 @@ const FunctionDef *weir_cast_list(size_t *count);
 /* True if the type belongs to the class (functions.def lists the letters). */
 bool weir_type_class_has(char letter, const LogicalType *type);
 
-/* The kernels of the kinds of expressions that are not calls. */
+/* The kernel of an expression of any kind, given its arguments; NULL = none. EXPR_IN: of the lookup
+ * in a set (expr/in_set.h). */
 const FunctionDef *weir_kernel_of_kind(const Expr *expr);
 
 #endif

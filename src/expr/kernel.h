@@ -230,6 +230,7 @@ KERNEL(is_null);
 KERNEL(is_not_null);
 KERNEL(case);
 KERNEL(coalesce);
+KERNEL(in_set);
 #undef KERNEL
 
 /* Conditions of the registries. */

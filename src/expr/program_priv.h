@@ -63,6 +63,7 @@ typedef struct Step {
     size_t *args;           /* slots */
     Vector *values;         /* room for the arguments' vectors */
     size_t arg_count;
+    const void *state;  /* for the kernel */
     HostPart *fallback; /* of a kernel that declined once; NULL = none yet */
     Branch *branches;   /* the other kinds */
     size_t branch_count;
@@ -119,6 +120,27 @@ typedef struct BranchValue {
 /* Compiles the expressions to values or, if all are BOOLEAN, to conditions. */
 Status weir_program_compile_values(Evaluator *evaluator, Error *err) WEIR_MUST_CHECK;
 Status weir_program_compile_conditions(Evaluator *evaluator, Error *err) WEIR_MUST_CHECK;
+
+Block *weir_block_new(Evaluator *evaluator, Block *outer, Error *err) WEIR_MUST_CHECK;
+
+/* Slots: `hash` is that of the expression. Found are those of the block and, imported, those of the
+ * blocks around it; SIZE_MAX in *slot if there is none. */
+uint64_t weir_slot_hash(const Expr *expr);
+bool weir_slot_is_known(const Block *block, const Expr *expr);
+Status weir_slot_find(Evaluator *evaluator, Block *block, const Expr *expr, uint64_t hash,
+                      size_t *slot, Error *err) WEIR_MUST_CHECK;
+Status weir_slot_add(Evaluator *evaluator, Block *block, const Expr *expr, uint64_t hash,
+                     size_t *slot, Error *err) WEIR_MUST_CHECK;
+Status weir_slot_import(Evaluator *evaluator, Block *block, Import import, Error *err)
+    WEIR_MUST_CHECK;
+
+/* Other forms of expressions; NULL when out of memory. */
+const Expr *weir_program_condition(Evaluator *evaluator, const Expr *expr, Error *err)
+    WEIR_MUST_CHECK;
+const Expr *weir_program_case_of_conditions(Evaluator *evaluator, const Expr *expr, Error *err)
+    WEIR_MUST_CHECK;
+const Expr *weir_program_expand_in(Evaluator *evaluator, const Expr *expr, Error *err)
+    WEIR_MUST_CHECK;
 
 /* The slot of an expression in a block, made if it is not there. */
 Status weir_program_slot(Evaluator *evaluator, Block *block, const Expr *expr, size_t *slot,

@@ -68,6 +68,7 @@ Status weir_step_run_kernel(const Step *step, size_t count, Arena *arena, Vector
         .arg_count = step->arg_count,
         .count = count,
         .arena = arena,
+        .state = step->state,
         .out = out,
     };
     return step->def->kernel(&call, err);

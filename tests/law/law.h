@@ -77,10 +77,17 @@ Batch law_batch(Law *law, const LawColumn *columns, size_t column_count, size_t 
 /* Makes the table of the batch's columns c0, c1, .... */
 void law_load(Law *law, const char *table, const Schema *schema, const Batch *batch);
 
-/* SELECT sql[0], ... FROM table: vectors from the arena. A failure: WEIR_ERR_EVALUATION with its
- * message. */
-Status law_query(Law *law, const char *table, const char *const *sql, size_t count, size_t rows,
-                 Arena *arena, Vector *out, Error *err) WEIR_MUST_CHECK;
+/* SELECT sql[0], ... FROM table, which has so many rows. */
+typedef struct LawQuery {
+    const char *table;
+    const char *const *sql;
+    size_t count;
+    size_t rows;
+} LawQuery;
+
+/* Its columns as vectors from the arena. A failure: WEIR_ERR_EVALUATION with its message. */
+Status law_query(Law *law, const LawQuery *query, Arena *arena, Vector *out, Error *err)
+    WEIR_MUST_CHECK;
 
 /* The host of evaluators: uses the table h. */
 ExprHost law_host(Law *law);

@@ -214,7 +214,8 @@ static bool compare_tries(Law *law, const char *name, const Expr *expr, const Sc
     Error err = {0};
     char *text = weir_arena_printf(&law->plan, &law->err, "TRY(%s)", sql);
     const char *list[] = {text};
-    if (law_query(law, "b", list, 1, batch->count, &law->step, &vectors[1], &err) != WEIR_OK) {
+    if (law_query(law, &(LawQuery){.table = "b", .sql = list, .count = 1, .rows = batch->count},
+                  &law->step, &vectors[1], &err) != WEIR_OK) {
         return false;
     }
     if (run_native(law, &attempt, schema, batch, &vectors[0], &err) != WEIR_OK) {
@@ -256,7 +257,8 @@ static void compare_messages(Law *law, const char *name, const Expr *expr, const
         seen++;
         one = one_row(law, schema, batch, row);
         Error duck_err = {0};
-        if (law_query(law, "b", &sql, 1, 1, &law->step, &out, &duck_err) == WEIR_OK) {
+        if (law_query(law, &(LawQuery){.table = "b", .sql = &sql, .count = 1, .rows = 1},
+                      &law->step, &out, &duck_err) == WEIR_OK) {
             report(law, name, sql, schema, batch, row);
             printf("  native fails: %s\n  DuckDB does not\n", native_err.message);
             return;
@@ -280,7 +282,8 @@ static bool compare_plain(Law *law, const char *name, const Expr *expr, const Sc
     Vector vectors[2];
     const Status native = run_native(law, expr, schema, batch, &vectors[0], &native_err);
     const Status duck =
-        law_query(law, "b", &sql, 1, batch->count, &law->step, &vectors[1], &duck_err);
+        law_query(law, &(LawQuery){.table = "b", .sql = &sql, .count = 1, .rows = batch->count},
+                  &law->step, &vectors[1], &duck_err);
     if (native == WEIR_OK && duck == WEIR_OK) {
         compare_vectors(law, name, expr, schema, batch, sql, vectors);
         return true;

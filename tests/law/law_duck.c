@@ -161,21 +161,20 @@ static Status copy_result(Law *law, duckdb_result *result, size_t count, size_t 
     return WEIR_OK;
 }
 
-Status law_query(Law *law, const char *table, const char *const *sql, size_t count, size_t rows,
-                 Arena *arena, Vector *out, Error *err)
+Status law_query(Law *law, const LawQuery *query, Arena *arena, Vector *out, Error *err)
 {
     Buf buf;
     weir_buf_init(&buf, law->mem, SIZE_MAX);
     weir_buf_puts(&buf, "SELECT ");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < query->count; i++) {
         weir_buf_puts(&buf, i == 0 ? "" : ", ");
-        weir_buf_puts(&buf, sql[i]);
+        weir_buf_puts(&buf, query->sql[i]);
     }
-    weir_buf_printf(&buf, " FROM %s", table);
+    weir_buf_printf(&buf, " FROM %s", query->table);
     duckdb_result result;
     Status status;
     if (duckdb_query(law->connection, buf.data, &result) == DuckDBSuccess) {
-        status = copy_result(law, &result, count, rows, arena, out, err);
+        status = copy_result(law, &result, query->count, query->rows, arena, out, err);
     } else {
         status = weir_error_set(err, WEIR_ERR_EVALUATION, "%s", duckdb_result_error(&result));
     }
@@ -246,7 +245,9 @@ static Status host_evaluate(void *context, HostProgram *program, const Batch *in
     Law *law = context;
     law->host_rows += in->count;
     law_load(law, "h", program->input, in);
-    return law_query(law, "h", program->sql, program->count, in->count, arena, out, err);
+    const LawQuery query = {
+        .table = "h", .sql = program->sql, .count = program->count, .rows = in->count};
+    return law_query(law, &query, arena, out, err);
 }
 
 ExprHost law_host(Law *law)

@@ -17,7 +17,8 @@ static const Expr *tree(Law *law, TypeId type, int depth);
 static Expr *new_node(Law *law, ExprKind kind, TypeId type, size_t arg_count)
 {
     Expr *expr = weir_arena_zalloc(&law->plan, sizeof *expr, &law->err);
-    const Expr **args = weir_arena_calloc(&law->plan, arg_count + 1, sizeof *args, &law->err);
+    const Expr **args =
+        weir_arena_calloc(&law->plan, arg_count + 1, sizeof(const Expr *), &law->err);
     if (expr == NULL || args == NULL) {
         law_die("memory", law->err.message);
     }
@@ -28,11 +29,12 @@ static Expr *new_node(Law *law, ExprKind kind, TypeId type, size_t arg_count)
 
 static void set_arg(Law *law, Expr *expr, size_t index, const Expr *arg)
 {
-    const Expr **args = weir_arena_calloc(&law->plan, expr->arg_count + 1, sizeof *args, &law->err);
+    const Expr **args =
+        weir_arena_calloc(&law->plan, expr->arg_count + 1, sizeof(const Expr *), &law->err);
     if (args == NULL) {
         law_die("memory", law->err.message);
     }
-    memcpy(args, expr->args, expr->arg_count * sizeof *args);
+    memcpy(args, expr->args, expr->arg_count * sizeof(const Expr *));
     args[index] = arg;
     expr->args = args;
 }
@@ -43,15 +45,8 @@ static LawColumn column_of(TypeId type)
 }
 
 /* No NULL constants as arguments of calls and casts: the binder folds those, and what is beside them. */
-static const Expr *leaf(Law *law, TypeId type)
+static const Expr *constant(Law *law, TypeId type)
 {
-    for (size_t c = 0; c < COLUMNS; c++) {
-        if (column_types[c] == type && !law_one_in(law, 3)) {
-            Expr *expr = new_node(law, EXPR_COLUMN, type, 0);
-            expr->column = c;
-            return expr;
-        }
-    }
     const LawColumn column = column_of(type);
     Expr *expr = new_node(law, EXPR_CONSTANT, type, 0);
     do {
@@ -66,6 +61,18 @@ static const Expr *leaf(Law *law, TypeId type)
         memcpy(expr->value.data.bytes, &s, sizeof s);
     }
     return expr;
+}
+
+static const Expr *leaf(Law *law, TypeId type)
+{
+    for (size_t c = 0; c < COLUMNS; c++) {
+        if (column_types[c] == type && !law_one_in(law, 3)) {
+            Expr *expr = new_node(law, EXPR_COLUMN, type, 0);
+            expr->column = c;
+            return expr;
+        }
+    }
+    return constant(law, type);
 }
 
 static const Expr *call(Law *law, const char *name, TypeId type, size_t count,
@@ -190,16 +197,28 @@ static const Expr *comparison(Law *law, int depth)
     return expr;
 }
 
+/* A constant, or the cast of one, as the binder gives a list one type. */
+static const Expr *element(Law *law, TypeId type)
+{
+    if (type != TYPE_BIGINT || law_one_in(law, 2)) {
+        return constant(law, type);
+    }
+    Expr *expr = new_node(law, EXPR_CAST, type, 1);
+    set_arg(law, expr, 0, constant(law, TYPE_INTEGER));
+    return expr;
+}
+
 static const Expr *in_list(Law *law, int depth)
 {
     const TypeId type = column_types[law_below(law, COLUMNS)];
-    Expr *expr = new_node(law, EXPR_IN, TYPE_BOOLEAN, 2 + law_below(law, 12));
+    const bool is_long = law_one_in(law, 4);
+    Expr *expr = new_node(law, EXPR_IN, TYPE_BOOLEAN, 2 + law_below(law, is_long ? 60 : 12));
     expr->is_negated = law_one_in(law, 2);
     set_arg(law, expr, 0, tree(law, type, depth - 1));
     const bool is_constant = law_one_in(law, 2);
     for (size_t i = 1; i < expr->arg_count; i++) {
-        const bool is_null = law_one_in(law, 10);
-        const Expr *arg = is_constant ? leaf(law, type) : tree(law, type, depth - 2);
+        const bool is_null = law_one_in(law, is_long ? 100 : 10);
+        const Expr *arg = is_constant ? element(law, type) : tree(law, type, depth - 2);
         set_arg(law, expr, i, is_null ? null_constant(law, type) : arg);
     }
     return expr;
@@ -307,7 +326,9 @@ static void check_values(Law *law, const Trees *t)
 {
     Error err = {0};
     Vector duck[TREES];
-    if (law_query(law, "b", t->sql, TREES, t->batch.count, &law->step, duck, &err) != WEIR_OK) {
+    if (law_query(law,
+                  &(LawQuery){.table = "b", .sql = t->sql, .count = TREES, .rows = t->batch.count},
+                  &law->step, duck, &err) != WEIR_OK) {
         return;
     }
     law->cases++; /* only what DuckDB computes is compared */
@@ -336,7 +357,8 @@ static void check_select(Law *law, const Trees *t)
     Vector duck[1];
     const char *both = weir_arena_printf(&law->plan, &law->err, "(%s) AND (%s) AND (%s)", t->sql[0],
                                          t->sql[1], t->sql[2]);
-    if (law_query(law, "b", &both, 1, t->batch.count, &law->step, duck, &err) != WEIR_OK) {
+    if (law_query(law, &(LawQuery){.table = "b", .sql = &both, .count = 1, .rows = t->batch.count},
+                  &law->step, duck, &err) != WEIR_OK) {
         return;
     }
     law->cases++;

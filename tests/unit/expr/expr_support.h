@@ -63,7 +63,7 @@ static inline const Expr *column(World *w, size_t index, TypeId type)
 
 static inline const Expr *node(World *w, Expr init, size_t count, ...)
 {
-    const Expr **args = weir_arena_calloc(&w->plan, count + 1, sizeof *args, &w->err);
+    const Expr **args = weir_arena_calloc(&w->plan, count + 1, sizeof(const Expr *), &w->err);
     assert_non_null(args);
     va_list list;
     va_start(list, count);
