@@ -16,6 +16,10 @@ bool weir_text_arg_is_ascii(const KernelCall *call, size_t index)
     return true;
 }
 
+/* Longer needles are searched in linear time; below, a hit of the first byte costs at most so many
+ * bytes, and the search is faster. */
+enum { SHORT_NEEDLE_MAX = 32 };
+
 size_t weir_text_find(const char *haystack, size_t haystack_size, const char *needle,
                       size_t needle_size)
 {
@@ -25,10 +29,21 @@ size_t weir_text_find(const char *haystack, size_t haystack_size, const char *ne
     if (needle_size > haystack_size) {
         return SIZE_MAX;
     }
-    if (needle_size == 1) {
-        const char *hit = memchr(haystack, needle[0], haystack_size);
+    if (needle_size > SHORT_NEEDLE_MAX) {
+        const char *hit = memmem(haystack, haystack_size, needle, needle_size);
         return hit == NULL ? SIZE_MAX : (size_t)(hit - haystack);
     }
-    const char *hit = memmem(haystack, haystack_size, needle, needle_size);
-    return hit == NULL ? SIZE_MAX : (size_t)(hit - haystack);
+    const char *at = haystack;
+    const char *const last = haystack + (haystack_size - needle_size);
+    while (at <= last) {
+        at = memchr(at, needle[0], (size_t)(last - at) + 1);
+        if (at == NULL) {
+            return SIZE_MAX;
+        }
+        if (memcmp(at + 1, needle + 1, needle_size - 1) == 0) {
+            return (size_t)(at - haystack);
+        }
+        at++;
+    }
+    return SIZE_MAX;
 }
