@@ -60,15 +60,15 @@ NARROW_MULTIPLY(u32, uint32_t, uint32_t, uint64_t)
     }
 BUILTIN_HELPER(multiply, __builtin_mul_overflow, i64, int64_t, uint64_t)
 BUILTIN_HELPER(multiply, __builtin_mul_overflow, u64, uint64_t, uint64_t)
-BUILTIN_HELPER(add, __builtin_add_overflow, i128, i128, u128)
-BUILTIN_HELPER(add, __builtin_add_overflow, u128, u128, u128)
-BUILTIN_HELPER(subtract, __builtin_sub_overflow, i128, i128, u128)
-BUILTIN_HELPER(multiply, __builtin_mul_overflow, i128, i128, u128)
-BUILTIN_HELPER(multiply, __builtin_mul_overflow, u128, u128, u128)
+BUILTIN_HELPER(add, __builtin_add_overflow, i128, KernelI128, KernelU128)
+BUILTIN_HELPER(add, __builtin_add_overflow, u128, KernelU128, KernelU128)
+BUILTIN_HELPER(subtract, __builtin_sub_overflow, i128, KernelI128, KernelU128)
+BUILTIN_HELPER(multiply, __builtin_mul_overflow, i128, KernelI128, KernelU128)
+BUILTIN_HELPER(multiply, __builtin_mul_overflow, u128, KernelU128, KernelU128)
 #undef BUILTIN_HELPER
 
 /* DuckDB overlooks the overflow of UHUGEINT if the borrow carries through the upper half. */
-static inline u128 subtract_u128(u128 a, u128 b, u128 *flag)
+static inline u128 subtract_u128(u128 a, u128 b, KernelU128 *flag)
 {
     const u128 r = a - b;
     *flag |= (uint64_t)(r >> 64) > (uint64_t)(a >> 64) ? ~(u128)0 : 0;
@@ -85,7 +85,7 @@ typedef struct IntegerOp {
     static bool verb##_fails(i128 a, i128 b, const LogicalType *type)                 \
     {                                                                                 \
         if (type->phys == PHYS_U128) {                                                \
-            u128 flag = 0;                                                            \
+            KernelU128 flag = 0;                                                      \
             verb##_u128((u128)a, (u128)b, &flag);                                     \
             return flag != 0;                                                         \
         }                                                                             \

@@ -162,10 +162,10 @@ BIT_KERNEL(bit_not, ONE, ~a)
 #undef BIT_KERNEL
 
 /* x >> n: 0 unless 0 <= n < bits. */
-#define SHIFT(suffix, type, utype, phys)                                            \
-    case phys:                                                                      \
-        KERNEL_BINARY(call, type, type, type,                                       \
-                      (utype)b < sizeof(type) * 8 ? (type)(a >> (int)b) : (type)0); \
+#define SHIFT(suffix, type, utype, phys)                                                     \
+    case phys:                                                                               \
+        KERNEL_BINARY(call, type, type, type,                                                \
+                      (utype)b < (utype)(sizeof(type) * 8) ? (type)(a >> (int)b) : (type)0); \
         break;
 Status weir_kernel_shift_right(const KernelCall *call, Error *err)
 {

@@ -139,6 +139,7 @@ static bool is_small(const LogicalType *type)
         const wide factor = (wide)cast->factor;                                                    \
         const wide limit = (wide)cast->limit;                                                      \
         const wide half = factor / 2;                                                              \
+        WEIR_ASSERT(half > 0);                                                                     \
         for (size_t i = 0; i < rows; i++) {                                                        \
             const wide x = from[i];                                                                \
             const wide halves = x / half;                                                          \
@@ -155,6 +156,7 @@ static bool is_small(const LogicalType *type)
     {                                                                                              \
         const wide factor = (wide)cast->factor;                                                    \
         const wide half = factor / 2;                                                              \
+        WEIR_ASSERT(factor > 0);                                                                   \
         for (size_t i = 0; i < rows; i++) {                                                        \
             const wide x = from[i];                                                                \
             const wide moved = (wide)(x < 0 ? (uwide)x - (uwide)half : (uwide)x + (uwide)half);    \

@@ -28,55 +28,77 @@ static i128 power_of_ten(size_t n)
     return power;
 }
 
+/* a / 10^scale; unit and divisor are 10^scale. is_exact: a is an integer of the float type. */
+#define CONVERT_FUNCTION(name, wide, type, to_float)                        \
+    static inline type name(wide a, wide unit, type divisor, bool is_exact) \
+    {                                                                       \
+        if (is_exact || unit == 1) {                                        \
+            return (type)to_float(a) / divisor;                             \
+        }                                                                   \
+        const wide whole = a / unit;                                        \
+        const wide rest = a % unit;                                         \
+        return (type)to_float(whole) + (type)to_float(rest) / divisor;      \
+    }
+CONVERT_FUNCTION(small_to_float, int64_t, float, )
+CONVERT_FUNCTION(small_to_double, int64_t, double, )
+CONVERT_FUNCTION(wide_to_float, i128, float, weir_double_of_i128)
+CONVERT_FUNCTION(wide_to_double, i128, double, weir_double_of_i128)
+#undef CONVERT_FUNCTION
+
 /* True if the integer a is exact as a float. */
 #define IN_FLOAT (a <= (INT64_C(1) << 24) && a >= -(INT64_C(1) << 24))
 #define IN_DOUBLE (a <= (INT64_C(1) << 53) && a >= -(INT64_C(1) << 53))
 
-#define CONVERT(source, wide, type, is_exact, to_float)                                        \
-    do {                                                                                       \
-        const wide unit = (wide)power_of_ten(scale);                                           \
-        const type divisor = (type)double_power(scale);                                        \
-        KERNEL_UNARY(call, source, type,                                                       \
-                     (is_exact) || scale == 0 ? (type)to_float(a) / divisor                    \
-                                              : (type)to_float((wide)a / unit) +               \
-                                                    (type)to_float((wide)a % unit) / divisor); \
-    } while (0)
+static void decimal_to_float(const KernelCall *call, size_t scale)
+{
+    const i128 wide_unit = power_of_ten(scale);
+    const int64_t unit = (int64_t)wide_unit;
+    const float divisor = (float)double_power(scale);
+    switch (call->args[0].phys) {
+    case PHYS_I16:
+        KERNEL_UNARY(call, int16_t, float, small_to_float(a, unit, divisor, true));
+        break;
+    case PHYS_I32:
+        KERNEL_UNARY(call, int32_t, float, small_to_float(a, unit, divisor, IN_FLOAT));
+        break;
+    case PHYS_I64:
+        KERNEL_UNARY(call, int64_t, float, small_to_float(a, unit, divisor, IN_FLOAT));
+        break;
+    default:
+        KERNEL_UNARY(call, KernelI128, float, wide_to_float(a, wide_unit, divisor, IN_FLOAT));
+        break;
+    }
+}
+
+static void decimal_to_double(const KernelCall *call, size_t scale)
+{
+    const i128 wide_unit = power_of_ten(scale);
+    const int64_t unit = (int64_t)wide_unit;
+    const double divisor = double_power(scale);
+    switch (call->args[0].phys) {
+    case PHYS_I16:
+        KERNEL_UNARY(call, int16_t, double, small_to_double(a, unit, divisor, true));
+        break;
+    case PHYS_I32:
+        KERNEL_UNARY(call, int32_t, double, small_to_double(a, unit, divisor, true));
+        break;
+    case PHYS_I64:
+        KERNEL_UNARY(call, int64_t, double, small_to_double(a, unit, divisor, IN_DOUBLE));
+        break;
+    default:
+        KERNEL_UNARY(call, KernelI128, double, wide_to_double(a, wide_unit, divisor, IN_DOUBLE));
+        break;
+    }
+}
 
 Status weir_kernel_cast_decimal_to_float(const KernelCall *call, Error *err)
 {
     WEIR_UNUSED(err);
     const size_t scale = call->expr->args[0]->type->scale;
-    const bool is_float = call->out->phys == PHYS_F32;
-    switch (call->args[0].phys) {
-    case PHYS_I16:
-        if (is_float) {
-            CONVERT(int16_t, int64_t, float, true, );
-        } else {
-            CONVERT(int16_t, int64_t, double, true, );
-        }
-        break;
-    case PHYS_I32:
-        if (is_float) {
-            CONVERT(int32_t, int64_t, float, IN_FLOAT, );
-        } else {
-            CONVERT(int32_t, int64_t, double, true, );
-        }
-        break;
-    case PHYS_I64:
-        if (is_float) {
-            CONVERT(int64_t, int64_t, float, IN_FLOAT, );
-        } else {
-            CONVERT(int64_t, int64_t, double, IN_DOUBLE, );
-        }
-        break;
-    default:
-        WEIR_ASSERT(call->args[0].phys == PHYS_I128);
-        if (is_float) {
-            CONVERT(KernelI128, i128, float, IN_FLOAT, weir_double_of_i128);
-        } else {
-            CONVERT(KernelI128, i128, double, IN_DOUBLE, weir_double_of_i128);
-        }
-        break;
+    if (call->out->phys == PHYS_F32) {
+        decimal_to_float(call, scale);
+    } else {
+        decimal_to_double(call, scale);
     }
     return WEIR_OK;
 }

@@ -11,7 +11,7 @@ static size_t integer_text(const KernelCall *call, size_t row, char *out)
     char digits[KERNEL_INTEGER_TEXT_SIZE];
     const char *text = weir_kernel_argument_text(call, 0, row, digits);
     const size_t size = strlen(text);
-    memcpy(out, text, size);
+    memcpy(out, text, size + 1);
     return size;
 }
 

@@ -68,16 +68,8 @@ static void compare_strings(const Comparison *c, const KernelCall *call)
     }
 }
 
-static void compare_values(const Comparison *c)
+static void compare_integers(const Comparison *c, const KernelCall *call, uint8_t negate)
 {
-    KernelCall swapped = c->call;
-    swapped.args = c->args;
-    const KernelCall *const call = &swapped;
-    const uint8_t negate = c->is_negated ? 1 : 0;
-    if (call->expr->args[0]->type->id == TYPE_TIME_TZ) {
-        RUN(uint64_t, a == b, weir_time_tz_sort_key(a) < weir_time_tz_sort_key(b));
-        return;
-    }
     switch (call->args[0].phys) {
 #define X(suffix, type, utype, phys) \
     case phys: RUN(type, a == b, a < b); break;
@@ -85,15 +77,45 @@ static void compare_values(const Comparison *c)
         KERNEL_UNSIGNED_TYPES(X)
         KERNEL_WIDE_TYPES(X)
 #undef X
-#define X(suffix, type, utype, phys) \
-    case phys: RUN(type, (a == b) | ((a != a) & (b != b)), (a == a) & ((b != b) | (a < b))); break;
-        KERNEL_FLOAT_TYPES(X)
-#undef X
-    case PHYS_INTERVAL:
-        RUN(Interval, weir_interval_compare(a, b) == 0, weir_interval_compare(a, b) < 0);
-        break;
+    default: WEIR_ASSERT(false); break;
+    }
+}
+
+static void compare_floats(const Comparison *c, const KernelCall *call, uint8_t negate)
+{
+    if (call->args[0].phys == PHYS_F32) {
+        RUN(float, (a == b) | ((a != a) & (b != b)), (a == a) & ((b != b) | (a < b)));
+    } else {
+        RUN(double, (a == b) | ((a != a) & (b != b)), (a == a) & ((b != b) | (a < b)));
+    }
+}
+
+static void compare_intervals(const Comparison *c, const KernelCall *call, uint8_t negate)
+{
+    RUN(Interval, weir_interval_compare(a, b) == 0, weir_interval_compare(a, b) < 0);
+}
+
+static void compare_times_tz(const Comparison *c, const KernelCall *call, uint8_t negate)
+{
+    RUN(uint64_t, a == b, weir_time_tz_sort_key(a) < weir_time_tz_sort_key(b));
+}
+
+static void compare_values(const Comparison *c)
+{
+    KernelCall swapped = c->call;
+    swapped.args = c->args;
+    const KernelCall *const call = &swapped;
+    const uint8_t negate = c->is_negated ? 1 : 0;
+    if (call->expr->args[0]->type->id == TYPE_TIME_TZ) {
+        compare_times_tz(c, call, negate);
+        return;
+    }
+    switch (call->args[0].phys) {
+    case PHYS_F32:
+    case PHYS_F64: compare_floats(c, call, negate); break;
+    case PHYS_INTERVAL: compare_intervals(c, call, negate); break;
     case PHYS_STRING: compare_strings(c, call); break;
-    case PHYS_COUNT: WEIR_ASSERT(false); break;
+    default: compare_integers(c, call, negate); break;
     }
 }
 

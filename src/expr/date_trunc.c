@@ -19,9 +19,9 @@ static int64_t first_day(DatePart part, int32_t days)
 {
     const CivilDate date = weir_civil_from_days(days);
     switch (part) {
-    case DATE_PART_MILLENNIUM: return weir_days_from_civil(date.year / 1000 * 1000, 1, 1);
-    case DATE_PART_CENTURY: return weir_days_from_civil(date.year / 100 * 100, 1, 1);
-    case DATE_PART_DECADE: return weir_days_from_civil(date.year / 10 * 10, 1, 1);
+    case DATE_PART_MILLENNIUM: return weir_days_from_civil((int64_t)date.year / 1000 * 1000, 1, 1);
+    case DATE_PART_CENTURY: return weir_days_from_civil((int64_t)date.year / 100 * 100, 1, 1);
+    case DATE_PART_DECADE: return weir_days_from_civil((int64_t)date.year / 10 * 10, 1, 1);
     case DATE_PART_YEAR: return weir_days_from_civil(date.year, 1, 1);
     case DATE_PART_QUARTER: return weir_days_from_civil(date.year, (date.month - 1) / 3 * 3 + 1, 1);
     case DATE_PART_MONTH: return (int64_t)days - (date.day - 1);
@@ -197,7 +197,7 @@ static bool bucket_micros(const KernelCall *call, size_t row, Interval width, Mo
 
 static int64_t epoch_months(Moment m)
 {
-    return months_of(weir_civil_from_days(m.days)) - 1970 * 12;
+    return months_of(weir_civil_from_days(m.days)) - INT64_C(1970) * 12;
 }
 
 static bool bucket_months(const KernelCall *call, size_t row, Interval width, Moment m,

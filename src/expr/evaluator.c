@@ -148,6 +148,7 @@ Status weir_evaluator_select(Evaluator *ev, const Batch *in, Arena *arena, uint1
                              size_t *count, Error *err)
 {
     WEIR_ASSERT(ev->conditions.top != NULL);
+    WEIR_ASSERT(selection != NULL);
     *count = 0;
     if (in->count == 0) {
         return WEIR_OK;

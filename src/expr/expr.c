@@ -160,6 +160,7 @@ static const Expr *rewrite_column(const Rewrite *rewrite, const Expr *expr, Erro
     if (rewrite->columns != NULL) {
         return rewrite->columns[expr->column];
     }
+    WEIR_ASSERT(rewrite->map != NULL);
     const size_t column = rewrite->map[expr->column];
     if (column == SIZE_MAX) {
         weir_error_set(err, WEIR_ERR_INTERNAL, "column %zu of an expression is gone", expr->column);
@@ -182,11 +183,13 @@ static Status rewrite_list(const Rewrite *rewrite, const Expr *const *list, size
             return err->code;
         }
         if (arg != list[i] && copy == NULL) {
-            copy = weir_arena_calloc(rewrite->arena, count, sizeof *copy, err);
+            copy = weir_arena_calloc(rewrite->arena, count, sizeof(void *), err);
             if (copy == NULL) {
                 return err->code;
             }
-            memcpy(copy, list, count * sizeof *copy);
+            for (size_t k = 0; k < i; k++) {
+                copy[k] = list[k];
+            }
         }
         if (copy != NULL) {
             copy[i] = arg;

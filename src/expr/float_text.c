@@ -27,7 +27,7 @@ static void parse_scientific(const char *text, Decimal *out)
     *out = (Decimal){0};
     const char *p = text;
     for (; *p != 'e'; p++) {
-        if (*p != '.') {
+        if (*p >= '0' && *p <= '9') { /* the point depends on the locale */
             out->digits[out->count++] = *p;
         }
     }
@@ -72,7 +72,9 @@ static void shortest(double value, bool is_single, Decimal *d)
     const int certain = is_single ? 6 : 15; /* so many digits always read back */
     for (int digits = is_normal ? certain : 1; digits <= 17; digits++) {
         char text[40];
-        snprintf(text, sizeof text, "%.*e", digits - 1, value);
+        const int size = snprintf(text, sizeof text, "%.*e", digits - 1, value);
+        WEIR_ASSERT(size > 0 && (size_t)size < sizeof text);
+        WEIR_UNUSED(size);
         const double again = is_single ? (double)strtof(text, NULL) : strtod(text, NULL);
         if (again == value || digits == 17) {
             parse_scientific(text, d);

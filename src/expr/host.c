@@ -50,7 +50,8 @@ static Status prepare_program(Evaluator *ev, HostPart *part, const Expr *const *
     if (ev->host == NULL) {
         return no_host(exprs[0], err);
     }
-    const LogicalType **types = weir_arena_calloc(&ev->arena, part->count, sizeof *types, err);
+    const LogicalType **types =
+        weir_arena_calloc(&ev->arena, part->count, sizeof(const LogicalType *), err);
     const char **sql = weir_arena_calloc(&ev->arena, part->count, sizeof *sql, err);
     if (types == NULL || sql == NULL) {
         return WEIR_ERR_NOMEM;
@@ -124,8 +125,9 @@ bool weir_host_fold(Evaluator *ev, const Expr *expr, Vector *out)
 static const Expr *expr_of_arguments(Evaluator *ev, const Step *step, HostPart *part, Error *err)
 {
     const Expr *old = step->expr;
-    const Expr **args = weir_arena_calloc(&ev->arena, old->arg_count, sizeof *args, err);
-    const LogicalType **types = weir_arena_calloc(&ev->arena, old->arg_count, sizeof *types, err);
+    const Expr **args = weir_arena_calloc(&ev->arena, old->arg_count, sizeof(const Expr *), err);
+    const LogicalType **types =
+        weir_arena_calloc(&ev->arena, old->arg_count, sizeof(const LogicalType *), err);
     part->column_slots =
         weir_arena_calloc(&ev->arena, old->arg_count, sizeof *part->column_slots, err);
     Expr *expr = weir_arena_alloc(&ev->arena, sizeof *expr, err);
@@ -173,6 +175,7 @@ Status weir_host_run_call(Evaluator *ev, Step *step, size_t count, Arena *arena,
         WEIR_TRY(prepare_fallback(ev, step, err));
     }
     HostPart *part = step->fallback;
+    WEIR_ASSERT(part != NULL);
     for (size_t c = 0; c < part->column_count; c++) {
         WEIR_TRY(weir_vector_flatten(&step->values[part->column_slots[c]], count, arena,
                                      &part->columns[c], err));
@@ -190,7 +193,8 @@ static Status choose_columns(Evaluator *ev, Block *block, size_t *map, Error *er
     HostPart *part = &block->host;
     const size_t count = ev->input->count;
     bool *used = weir_arena_calloc(&ev->arena, count, sizeof *used, err);
-    const LogicalType **types = weir_arena_calloc(&ev->arena, count, sizeof *types, err);
+    const LogicalType **types =
+        weir_arena_calloc(&ev->arena, count, sizeof(const LogicalType *), err);
     part->column_slots = weir_arena_calloc(&ev->arena, count, sizeof *part->column_slots, err);
     if (used == NULL || types == NULL || part->column_slots == NULL) {
         return WEIR_ERR_NOMEM;
@@ -222,7 +226,7 @@ Status weir_host_prepare(Evaluator *ev, Block *block, Error *err)
         return no_host(part->exprs[0], err);
     }
     size_t *map = weir_arena_calloc(&ev->arena, ev->input->count, sizeof *map, err);
-    const Expr **exprs = weir_arena_calloc(&ev->arena, part->count, sizeof *exprs, err);
+    const Expr **exprs = weir_arena_calloc(&ev->arena, part->count, sizeof(const Expr *), err);
     if (map == NULL || exprs == NULL) {
         return WEIR_ERR_NOMEM;
     }

@@ -40,7 +40,7 @@ i128 weir_kernel_integer(const KernelCall *call, size_t index, size_t row)
 
 const char *weir_kernel_unsigned_text(u128 value, char out[KERNEL_INTEGER_TEXT_SIZE])
 {
-    char *at = out + KERNEL_INTEGER_TEXT_SIZE - 1;
+    char *at = &out[KERNEL_INTEGER_TEXT_SIZE - 1];
     *at = '\0';
     do {
         at--;

@@ -148,7 +148,7 @@ static bool matches_bytes(const Pattern *p, const char *text, size_t size)
     size_t percent = SIZE_MAX; /* behind the last % */
     size_t retry = 0;          /* where the text goes on after it */
     while (at < size) {
-        const char c = in_pattern < p->size ? p->bytes[in_pattern] : '\0';
+        const int c = in_pattern < p->size ? p->bytes[in_pattern] : 0;
         if (in_pattern < p->size && c == '%') {
             percent = ++in_pattern;
             retry = at;

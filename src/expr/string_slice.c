@@ -47,7 +47,10 @@ static Slice substring_backwards(const char *bytes, size_t size, int64_t offset,
     while (end_at < size && !weir_utf8_is_start(bytes[end_at])) {
         end_at++;
     }
-    return end_at == SIZE_MAX ? (Slice){0} : (Slice){.begin = begin_at, .end = end_at};
+    if (end_at == SIZE_MAX) {
+        return (Slice){0};
+    }
+    return (Slice){.begin = begin_at, .end = end_at};
 }
 
 static Slice substring_forwards(const char *bytes, size_t size, int64_t offset, int64_t length)

@@ -19,9 +19,10 @@ static char *put_number(char *to, int64_t value, size_t count)
 
 static char *put_text(char *to, const char *text)
 {
-    const size_t size = strlen(text);
-    memcpy(to, text, size);
-    return to + size;
+    for (; *text != '\0'; text++) {
+        *to++ = *text;
+    }
+    return to;
 }
 
 static char *put_date(char *to, int32_t days)

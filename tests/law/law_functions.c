@@ -57,7 +57,7 @@ static const Expr *bind_argument(Law *law, const Case *c, const Expr *arg)
     const uint8_t scale = is_product ? arg->type->scale : type->scale;
     const LogicalType *target = weir_type_decimal(&law->plan, type->width, scale, &law->err);
     Expr *cast = weir_arena_alloc(&law->plan, sizeof *cast, &law->err);
-    const Expr **args = weir_arena_calloc(&law->plan, 1, sizeof *args, &law->err);
+    const Expr **args = weir_arena_calloc(&law->plan, 1, sizeof(const Expr *), &law->err);
     if (target == NULL || cast == NULL || args == NULL) {
         law_die("memory", law->err.message);
     }
@@ -69,7 +69,7 @@ static const Expr *bind_argument(Law *law, const Case *c, const Expr *arg)
 /* constants: bit i = argument i is a constant. */
 static const Expr *build(Law *law, const Case *c, size_t constants)
 {
-    const Expr **args = weir_arena_calloc(&law->plan, ARGS_MAX, sizeof *args, &law->err);
+    const Expr **args = weir_arena_calloc(&law->plan, ARGS_MAX, sizeof(const Expr *), &law->err);
     Expr *expr = weir_arena_alloc(&law->plan, sizeof *expr, &law->err);
     if (args == NULL || expr == NULL) {
         law_die("memory", law->err.message);
@@ -86,7 +86,7 @@ static const Expr *build(Law *law, const Case *c, size_t constants)
 static Schema schema_of(Law *law, const Case *c)
 {
     const LogicalType **types =
-        weir_arena_calloc(&law->plan, c->arg_count + 1, sizeof *types, &law->err);
+        weir_arena_calloc(&law->plan, c->arg_count + 1, sizeof(const LogicalType *), &law->err);
     if (types == NULL) {
         law_die("memory", law->err.message);
     }
@@ -203,7 +203,7 @@ static void name_case(Case *c)
                                  weir_type_name(c->args[i].type->id));
     }
     if (size < sizeof c->name - 1) {
-        snprintf(c->name + size, sizeof c->name - size, ")");
+        (void)snprintf(c->name + size, sizeof c->name - size, ")");
     }
 }
 
@@ -239,7 +239,7 @@ static void test_function(Law *law, const FunctionDef *def)
     if (law->filter != NULL && strcmp(law->filter, def->name) != 0) {
         return;
     }
-    char letters[ARGS_MAX + 1];
+    char letters[ARGS_MAX + 1] = {0};
     const size_t length = strlen(def->arguments);
     const bool is_variadic = length > 0 && def->arguments[length - 1] == '+';
     const size_t fixed = is_variadic ? length - 1 : length;
@@ -277,8 +277,8 @@ static void test_cast(Law *law, const LogicalType *from, const LogicalType *to, 
         .arg_count = 1,
         .args = {{.type = from, .text = cast_text(to)}},
     };
-    snprintf(c.name, sizeof c.name, "%s(%s AS %s)", is_try ? "TRY_CAST" : "CAST",
-             weir_type_name(from->id), weir_type_name(to->id));
+    (void)snprintf(c.name, sizeof c.name, "%s(%s AS %s)", is_try ? "TRY_CAST" : "CAST",
+                   weir_type_name(from->id), weir_type_name(to->id));
     if (!weir_type_equal(from, to) && weir_cast_find(build(law, &c, 0)) != NULL) {
         run_case(law, &c);
         if (from->id == TYPE_VARCHAR) {
@@ -318,8 +318,8 @@ static void test_compares(Law *law)
                 .arg_count = 2,
                 .args = {column, column},
             };
-            snprintf(c.name, sizeof c.name, "compare %d of %s", op,
-                     weir_type_name(column.type->id));
+            (void)snprintf(c.name, sizeof c.name, "compare %d of %s", op,
+                           weir_type_name(column.type->id));
             run_case(law, &c);
             weir_arena_release(&law->plan, mark);
         }

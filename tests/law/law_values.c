@@ -103,9 +103,9 @@ static double random_double(Law *law, bool is_small)
         3.4e38,
         1e300,
         5e-324,
-        INFINITY,
-        -INFINITY,
-        NAN,
+        (double)INFINITY,
+        -(double)INFINITY,
+        (double)NAN,
     };
     switch (law_below(law, is_small ? 2 : 6)) {
     case 4: return ldexp(1.0, (int)law_below(law, 2098) - 1074);
@@ -403,7 +403,7 @@ static void random_moment(Law *law, const LogicalType *type, void *to)
     case TYPE_TIMESTAMP_NS: value = random_timestamp(law, 1000000000); break;
     case TYPE_TIME_TZ:
         value = (int64_t)weir_time_tz_make(
-            random_time(law), (int32_t)(law_below(law, 2 * 57599) - 57599) / 900 * 900);
+            random_time(law), (int32_t)(law_below(law, (size_t)2 * 57599) - 57599) / 900 * 900);
         break;
     default: value = random_timestamp(law, 1000000); break;
     }

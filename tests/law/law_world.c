@@ -6,7 +6,7 @@
 
 void law_die(const char *what, const char *message)
 {
-    fprintf(stderr, "law: %s: %s\n", what, message == NULL ? "?" : message);
+    (void)fprintf(stderr, "law: %s: %s\n", what, message == NULL ? "?" : message);
     exit(2);
 }
 
