@@ -64,7 +64,7 @@ bool fault_attach(Db *db, Text *error)
     Error err = {0};
     char text[sizeof(Error) + 64];
     WeirDatabase *database = NULL;
-    if (weir_database_attach(db->handle, db_connection(db, 0), &database, &err) != WEIR_OK) {
+    if (weir_database_attach(db->handle, db_connection(db, 0), false, &database, &err) != WEIR_OK) {
         weir_error_format(&err, text, sizeof text);
         text_clear(error);
         text_add(error, text);

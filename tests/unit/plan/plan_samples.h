@@ -42,12 +42,9 @@ static inline char *sample_line(char **rest)
 /* version: "1.5.6" or "1.4.4". */
 static inline Samples *samples_open(const char *version)
 {
-    static const char HERE[] = __FILE__;
     char path[1024];
-    const char *tests = strstr(HERE, "unit/plan/");
-    assert_non_null(tests);
-    const int length = snprintf(path, sizeof path, "%.*sfixtures/plan/plans-%s.txt",
-                                (int)(tests - HERE), HERE, version);
+    const int length =
+        snprintf(path, sizeof path, WEIR_TESTS_DIR "/fixtures/plan/plans-%s.txt", version);
     assert_true(length > 0 && (size_t)length < sizeof path);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);

@@ -453,14 +453,7 @@ static inline const char *fake_line(char **rest)
 
 static inline void fake_read_plans(FakeHost *fake)
 {
-    static const char HERE[] = __FILE__;
-    char path[1024];
-    const char *const tests = strstr(HERE, "unit/view/");
-    assert_non_null(tests);
-    const int length =
-        snprintf(path, sizeof path, "%.*sfixtures/view/plans.txt", (int)(tests - HERE), HERE);
-    assert_true(length > 0 && (size_t)length < sizeof path);
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(WEIR_TESTS_DIR "/fixtures/view/plans.txt", "rb");
     assert_non_null(file);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
     const long size = ftell(file);

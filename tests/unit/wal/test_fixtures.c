@@ -10,7 +10,7 @@ enum { LOG_COUNT = sizeof LOGS / sizeof LOGS[0], COMMITS_MAX = 200, TEXT_MAX = 1
 
 static void path_of(const char *name, char *out, size_t size)
 {
-    const int length = snprintf(out, size, "%s/%s", WEIR_FIXTURES, name);
+    const int length = snprintf(out, size, "%s/%s", WEIR_TESTS_DIR "/fixtures/wal", name);
     assert_true(length > 0 && (size_t)length < size);
 }
 
