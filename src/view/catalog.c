@@ -57,7 +57,7 @@ Status weir_engine_get_view(Engine *engine, const char *name, View **out, Error 
         weir_error_hint(err, "no view has been created in this database");
     } else {
         weir_error_hint(err,
-                        "dbsp_views() lists the %zu there are; a name that several schemas "
+                        "FROM dbsp_views() lists the %zu there are; a name that several schemas "
                         "have must be qualified",
                         engine->view_count);
     }

@@ -47,7 +47,10 @@ static Status refuse_dependents(const View *view, const View *dependent, Error *
 {
     weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s is read by view %s", view->name.name,
                    dependent->name.name);
-    weir_error_hint(err, "drop %s first, or use dbsp_drop_cascade", dependent->name.name);
+    weir_error_hint(err,
+                    "drop %s first, or all at once: DROP MATERIALIZED VIEW ... CASCADE or "
+                    "dbsp_drop_cascade",
+                    dependent->name.name);
     return err->code;
 }
 
@@ -158,7 +161,8 @@ static Status check_name(Engine *engine, const CreateSpec *spec, const TableName
     }
     if (old != NULL && spec->mode == CREATE_NEW) {
         weir_error_set(err, WEIR_ERR_NAME_CLASH, "there is a view %s already", name->name);
-        weir_error_hint(err, "use dbsp_replace_view to give it a new definition, or dbsp_drop");
+        weir_error_hint(err, "CREATE OR REPLACE MATERIALIZED VIEW or dbsp_replace_view gives it a "
+                             "new definition; DROP MATERIALIZED VIEW or dbsp_drop removes it");
         return err->code;
     }
     WEIR_TRY(engine->host.name_exists(engine->host.context, name, &is_taken, err));

@@ -108,10 +108,10 @@ static Status get_table(Engine *engine, const char *name, TrackedTable **out, Er
     if (is_ambiguous) {
         weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE, "tables of several schemas are called %s",
                        name);
-        weir_error_hint(err, "qualify the name, as dbsp_tables() has it");
+        weir_error_hint(err, "qualify the name, as FROM dbsp_tables() has it");
     } else {
         weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE, "table %s is not followed", name);
-        weir_error_hint(err, "no view reads it; dbsp_track('%s') follows it all the same", name);
+        weir_error_hint(err, "no view reads it; CALL dbsp_track('%s') follows it all the same", name);
     }
     return err->code;
 }
@@ -317,7 +317,7 @@ static Status notify_locked(Engine *engine, const char *table_name, int64_t sign
         weir_error_set(err, WEIR_ERR_MISUSE, "table %s is compared with the database itself",
                        table_name);
         weir_error_hint(err,
-                        "dbsp_track('%s', manual := true) makes it a table whose changes are "
+                        "CALL dbsp_track('%s', manual := true) makes it a table whose changes are "
                         "told by hand",
                         table_name);
         return err->code;

@@ -124,7 +124,7 @@ static Status refuse_broken(const View *view, Error *err)
     weir_error_set(err, WEIR_ERR_BROKEN, "view %s is broken: DBSP-E%03d: %s", culprit->name.name,
                    failure->code, failure->message);
     weir_error_hint(err, "undo the change that broke it, or give it a definition that works with "
-                         "dbsp_replace_view");
+                         "CREATE OR REPLACE MATERIALIZED VIEW or dbsp_replace_view");
     return err->code;
 }
 

@@ -182,7 +182,8 @@ static Status input_bind_view(Engine *engine, View *view, const View *old, ViewI
     if (failure != NULL) {
         weir_error_set(err, WEIR_ERR_BROKEN, "view %s, which this definition reads, is broken: %s",
                        culprit->name.name, failure->message);
-        weir_error_hint(err, "mend it first, with dbsp_replace_view or by undoing the change");
+        weir_error_hint(err, "undo the change that broke it, or give it a definition that works "
+                             "with CREATE OR REPLACE MATERIALIZED VIEW or dbsp_replace_view");
         return err->code;
     }
     input->view = other;
