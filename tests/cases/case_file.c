@@ -126,7 +126,7 @@ static bool add_step(CaseFile *file, const Section *section, StepKind kind, Text
 
 static bool add_section(CaseFile *file, const Section *section, Text *error)
 {
-    const char *word = section->words.items[0];
+    const char *word = section->words.count == 0 ? "" : section->words.items[0];
     const char *body = text_get(&section->body);
     if (strcmp(word, "story") == 0) {
         test_free(file->story);

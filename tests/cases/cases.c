@@ -6,7 +6,6 @@
  * run: that tests the cases themselves. Exit code: 0 all well, 1 a difference, 2 usage. */
 #include "case_run.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,28 +14,9 @@
 
 enum { CASE_SECONDS_MAX = 120 };
 
-static void find_files(const char *path, TextList *files)
-{
-    DIR *directory = opendir(path);
-    if (directory == NULL) {
-        text_list_add(files, path);
-        return;
-    }
-    for (const struct dirent *entry = readdir(directory); entry != NULL;
-         entry = readdir(directory)) {
-        const size_t len = strlen(entry->d_name);
-        if (len > 5 && strcmp(entry->d_name + len - 5, ".case") == 0) {
-            char *inner = text_format("%s/%s", path, entry->d_name);
-            text_list_add(files, inner);
-            test_free(inner);
-        }
-    }
-    closedir(directory);
-}
-
 static bool run_apart(const CaseFile *file, CaseWay way, const CaseOptions *options)
 {
-    fflush(NULL);
+    (void)fflush(NULL);
     const pid_t child = fork();
     if (child < 0) {
         perror("fork");
@@ -50,7 +30,7 @@ static bool run_apart(const CaseFile *file, CaseWay way, const CaseOptions *opti
             printf("FAILED %s, way %s: %s\n%s", file->path, case_way_name(way), file->story,
                    text_get(&report));
         }
-        fflush(stdout);
+        (void)fflush(stdout);
         text_free(&report);
         _exit(is_good ? 0 : 1);
     }
@@ -103,11 +83,11 @@ int main(int argc, char **argv)
             i++;
             way_name = argv[i];
         } else {
-            find_files(argv[i], &files);
+            text_list_add_files(&files, argv[i], ".case");
         }
     }
     if (files.count == 0) {
-        fprintf(stderr, "usage: cases [--ext FILE] [--out DIR] [--way NAME] PATH...\n");
+        (void)fprintf(stderr, "usage: cases [--ext FILE] [--out DIR] [--way NAME] PATH...\n");
         return 2;
     }
     text_list_sort(&files);

@@ -194,7 +194,7 @@ void rows_print(const Rows *rows, Text *out)
 void db_remove_file(const char *path)
 {
     char *log = text_format("%s.wal", path);
-    remove(path);
-    remove(log);
+    (void)remove(path);
+    (void)remove(log);
     test_free(log);
 }

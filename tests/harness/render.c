@@ -49,7 +49,7 @@ static void render_double(Text *out, double value, bool is_float)
     char buffer[64];
     int digits = 0;
     for (; digits <= 17; digits++) {
-        snprintf(buffer, sizeof buffer, "%.*e", digits, value);
+        (void)snprintf(buffer, sizeof buffer, "%.*e", digits, value);
         const bool is_same =
             is_float ? (double)strtof(buffer, NULL) == value : strtod(buffer, NULL) == value;
         if (is_same) {
@@ -63,7 +63,7 @@ static void render_double(Text *out, double value, bool is_float)
         return;
     }
     const long decimals = digits - exponent;
-    snprintf(buffer, sizeof buffer, "%.*f", decimals < 1 ? 1 : (int)decimals, value);
+    (void)snprintf(buffer, sizeof buffer, "%.*f", decimals < 1 ? 1 : (int)decimals, value);
     text_add(out, buffer);
 }
 

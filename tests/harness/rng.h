@@ -19,10 +19,10 @@ static inline uint64_t rng_next(Rng *rng)
     return z ^ (z >> 31);
 }
 
-/* A number below `bound`; `bound` is not 0. */
+/* A number below `bound`; 0 if there is none. */
 static inline size_t rng_below(Rng *rng, size_t bound)
 {
-    return (size_t)(rng_next(rng) % bound);
+    return bound == 0 ? 0 : (size_t)(rng_next(rng) % bound);
 }
 
 /* A number from `low` to `high`, both included. */

@@ -1,18 +1,20 @@
 /* text.c: see text.h. */
 #include "text.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The one place of the test programs that talks to the allocator. */
 void *test_realloc(void *memory, size_t size)
 {
     void *result = realloc(memory, size == 0 ? 1 : size);
     if (result == NULL) {
-        fprintf(stderr, "out of memory: %zu bytes\n", size);
+        (void)fprintf(stderr, "out of memory: %zu bytes\n", size);
         exit(70);
     }
     return result;
@@ -72,7 +74,8 @@ void text_add_char(Text *text, char c)
     text_add_len(text, &c, 1);
 }
 
-__attribute__((nonnull)) static void text_add_va(Text *text, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void text_add_va(Text *text, const char *format,
+                                                              va_list arguments)
 {
     va_list again;
     va_copy(again, arguments);
@@ -82,7 +85,7 @@ __attribute__((nonnull)) static void text_add_va(Text *text, const char *format,
         return;
     }
     char *buffer = test_alloc((size_t)len + 1);
-    vsnprintf(buffer, (size_t)len + 1, format, arguments);
+    (void)vsnprintf(buffer, (size_t)len + 1, format, arguments);
     text_add_len(text, buffer, (size_t)len);
     test_free(buffer);
 }
@@ -223,4 +226,35 @@ bool text_write_file(const char *path, const char *content)
     const size_t len = strlen(content);
     const bool is_good = fwrite(content, 1, len, file) == len;
     return fclose(file) == 0 && is_good;
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    const size_t len = strlen(name);
+    const size_t ending_len = strlen(ending);
+    return len >= ending_len && strcmp(name + len - ending_len, ending) == 0;
+}
+
+void text_list_add_files(TextList *list, const char *path, const char *ending)
+{
+    struct dirent **entries = NULL;
+    const int count = scandir(path, &entries, NULL, alphasort);
+    if (count < 0) {
+        text_list_add(list, path);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        char *inner = text_format("%s/%s", path, name);
+        struct stat status;
+        const bool is_folder = stat(inner, &status) == 0 && S_ISDIR(status.st_mode);
+        if (is_folder && name[0] != '.') {
+            text_list_add_files(list, inner, ending);
+        } else if (!is_folder && ends_with(name, ending)) {
+            text_list_add(list, inner);
+        }
+        test_free(inner);
+        test_free(entries[i]);
+    }
+    test_free(entries);
 }

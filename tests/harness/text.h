@@ -59,4 +59,8 @@ bool text_read_file(Text *text, const char *path);
 /* Writes a whole file; false if that fails. */
 bool text_write_file(const char *path, const char *content);
 
+/* Adds the files below a folder whose names end so, in alphabetical order; a path that is no folder is
+ * added as it is. */
+void text_list_add_files(TextList *list, const char *path, const char *ending);
+
 #endif

@@ -20,7 +20,7 @@ _Static_assert(sizeof(RunStats) == STATS_COUNT * sizeof(int64_t), "RunStats hold
 void stats_add(RunStats *total, const RunStats *more)
 {
     int64_t sums[STATS_COUNT];
-    int64_t numbers[STATS_COUNT];
+    int64_t numbers[STATS_COUNT] = {0};
     memcpy(sums, total, sizeof sums);
     memcpy(numbers, more, sizeof numbers);
     for (size_t i = 0; i < STATS_COUNT; i++) {
@@ -39,7 +39,7 @@ void outcome_free(Outcome *outcome)
 
 static void encode(const Outcome *outcome, Text *out)
 {
-    int64_t numbers[STATS_COUNT];
+    int64_t numbers[STATS_COUNT] = {0};
     memcpy(numbers, &outcome->stats, sizeof numbers);
     for (size_t i = 0; i < STATS_COUNT; i++) {
         text_addf(out, "%" PRId64 " ", numbers[i]);
@@ -71,7 +71,7 @@ static bool decode(const char *text, Outcome *outcome)
     const char *at = text;
     char *line = take_line(&at);
     char *end = line;
-    int64_t numbers[STATS_COUNT];
+    int64_t numbers[STATS_COUNT] = {0};
     for (size_t i = 0; i < STATS_COUNT; i++) {
         numbers[i] = strtoll(end, &end, 10);
     }
@@ -80,7 +80,7 @@ static bool decode(const char *text, Outcome *outcome)
     outcome->group = (size_t)strtoul(end, &end, 10);
     test_free(line);
     line = take_line(&at);
-    snprintf(outcome->view, sizeof outcome->view, "%s", line);
+    (void)snprintf(outcome->view, sizeof outcome->view, "%s", line);
     test_free(line);
     outcome->kind = take_line(&at);
     line = take_line(&at);
@@ -140,7 +140,7 @@ void run_case_apart(const Case *test, const RunOptions *options, Outcome *outcom
 {
     *outcome = (Outcome){0};
     int ends[2];
-    fflush(NULL);
+    (void)fflush(NULL);
     if (pipe(ends) != 0) {
         perror("pipe");
         exit(70);

@@ -22,7 +22,7 @@ static TypeId pick_type(Gen *gen)
 static void gen_column(Gen *gen, Column *column, size_t index)
 {
     *column = (Column){.type = pick_type(gen)};
-    snprintf(column->name, sizeof column->name, "c%u", (unsigned)index % COLUMNS_MAX);
+    (void)snprintf(column->name, sizeof column->name, "c%u", (unsigned)index % COLUMNS_MAX);
     const TypeInfo *info = type_info(column->type);
     column->null_percent = (unsigned)rng_below(&gen->rng, 4) * 15;
     column->is_tame = type_is_small(column->type) && rng_chance(&gen->rng, 50);
@@ -51,7 +51,7 @@ void gen_tables(Gen *gen)
     test->table_count = rng_between(&gen->rng, 2, TABLES_MAX);
     for (size_t i = 0; i < test->table_count; i++) {
         Table *table = &test->tables[i];
-        snprintf(table->name, sizeof table->name, "t%u", (unsigned)i % TABLES_MAX);
+        (void)snprintf(table->name, sizeof table->name, "t%u", (unsigned)i % TABLES_MAX);
         table->column_count = rng_between(&gen->rng, 2, 7);
         for (size_t j = 0; j < table->column_count; j++) {
             gen_column(gen, &table->columns[j], j);
@@ -125,7 +125,7 @@ static void make_failing(Gen *gen, View *view)
 static void gen_view(Gen *gen, size_t index)
 {
     View view = {0};
-    snprintf(view.name, sizeof view.name, "v%u", (unsigned)index % VIEWS_MAX);
+    (void)snprintf(view.name, sizeof view.name, "v%u", (unsigned)index % VIEWS_MAX);
     if (gen->options.has_errors && rng_chance(&gen->rng, 50)) {
         make_failing(gen, &view);
     } else {

@@ -11,10 +11,10 @@
 enum { FLAG_EQUAL = 1, FLAG_LOOSE = 2, FLAG_DYADIC = 4, ARGUMENTS_MAX = 3 };
 
 typedef struct Template {
+    const char *sql;
     TypeId result;
     int level;
     unsigned flags;
-    const char *sql;
     TypeId arguments[ARGUMENTS_MAX];
 } Template;
 
@@ -22,7 +22,7 @@ typedef struct Template {
 #define LOOSE FLAG_LOOSE
 #define DYADIC FLAG_DYADIC
 #define T(result, level, flags, sql, a, b, c) \
-    {TYPE_##result, (level), (flags), (sql), {TYPE_##a, TYPE_##b, TYPE_##c}},
+    {(sql), TYPE_##result, (level), (flags), {TYPE_##a, TYPE_##b, TYPE_##c}},
 static const Template templates[] = {
 #include "templates.def"
 };
@@ -76,9 +76,9 @@ void scope_add(Scope *scope, const char *relation, const char *column, TypeId ty
     ScopeColumn *item = &scope->items[scope->count];
     *item = (ScopeColumn){.type = type, .mode = mode, .kind = kind, .is_tame = is_tame};
     if (relation[0] == '\0') {
-        snprintf(item->ref, sizeof item->ref, "%s", column);
+        (void)snprintf(item->ref, sizeof item->ref, "%s", column);
     } else {
-        snprintf(item->ref, sizeof item->ref, "%s.%s", relation, column);
+        (void)snprintf(item->ref, sizeof item->ref, "%s.%s", relation, column);
     }
     scope->count++;
 }
@@ -190,27 +190,35 @@ static void fill_template(const char *sql, const Expr *arguments, Text *out)
     }
 }
 
-static Expr gen_argument(Gen *gen, const Scope *scope, const Template *template, size_t index,
-                         const Expr *first, TypeId result, ColumnMode worst, int depth)
+/* One of the arguments to be chosen, and what it follows from. */
+typedef struct ArgumentSpec {
+    TypeId wanted;
+    TypeId first;  /* of the first argument */
+    TypeId result; /* of the template */
+    ColumnMode worst;
+    int depth; /* of the template */
+} ArgumentSpec;
+
+static Expr gen_argument(Gen *gen, const Scope *scope, const ArgumentSpec *spec)
 {
-    const TypeId wanted = template->arguments[index];
+    const TypeId wanted = spec->wanted;
     if (wanted == TYPE_LITERAL) {
-        return literal_expr(gen, first->type, false);
+        return literal_expr(gen, spec->first, false);
     }
     if (wanted == TYPE_TAME) {
-        const ScopeColumn *column = scope_pick(gen, scope, TYPE_TAME, worst);
+        const ScopeColumn *column = scope_pick(gen, scope, TYPE_TAME, spec->worst);
         return column != NULL ? column_expr(column) : literal_expr(gen, TYPE_INTEGER, true);
     }
-    if (wanted == TYPE_BOOLEAN && depth > -1) {
-        return (Expr){.sql = gen_condition(gen, scope, depth - 1), .type = TYPE_BOOLEAN};
+    if (wanted == TYPE_BOOLEAN && spec->depth > -1) {
+        return (Expr){.sql = gen_condition(gen, scope, spec->depth - 1), .type = TYPE_BOOLEAN};
     }
-    TypeId type = wanted == TYPE_RESULT ? result : TYPE_ANY;
+    TypeId type = wanted == TYPE_RESULT ? spec->result : TYPE_ANY;
     if (wanted == TYPE_SAME) {
-        type = first->type;
+        type = spec->first;
     } else if (wanted != TYPE_RESULT) {
         type = resolve_type(gen, scope, wanted);
     }
-    return gen_expr(gen, scope, type, worst, depth - 1);
+    return gen_expr(gen, scope, type, spec->worst, spec->depth - 1);
 }
 
 static Expr template_expr(Gen *gen, const Scope *scope, const Template *template, TypeId type,
@@ -224,7 +232,14 @@ static Expr template_expr(Gen *gen, const Scope *scope, const Template *template
     bool is_passed = template->result == TYPE_ANY;
     for (size_t i = 0; i < ARGUMENTS_MAX && template->arguments[i] != TYPE_NONE; i++) {
         Expr *argument = &arguments[i];
-        *argument = gen_argument(gen, scope, template, i, &arguments[0], type, worst, depth);
+        const ArgumentSpec spec = {
+            .wanted = template->arguments[i],
+            .first = arguments[0].type,
+            .result = type,
+            .worst = worst,
+            .depth = depth,
+        };
+        *argument = gen_argument(gen, scope, &spec);
         const bool counts = is_passed ? template->arguments[i] == TYPE_RESULT : true;
         if (counts && is_passed && argument->mode > result.mode) {
             result.mode = argument->mode;

@@ -8,7 +8,8 @@ static void query_add_column(Query *query, TypeId type, ColumnMode mode, FloatKi
 {
     ViewColumn *column = &query->columns[query->column_count];
     *column = (ViewColumn){.type = type, .mode = mode, .kind = kind};
-    snprintf(column->name, sizeof column->name, "x%u", (unsigned)query->column_count % COLUMNS_MAX);
+    (void)snprintf(column->name, sizeof column->name, "x%u",
+                   (unsigned)query->column_count % COLUMNS_MAX);
     query->column_count++;
 }
 
@@ -367,9 +368,9 @@ static void gen_cte(Gen *gen, Query *query, int depth)
     char name[24];
     char left[24];
     char right[24];
-    snprintf(name, sizeof name, "c%zu", gen_alias(gen));
-    snprintf(left, sizeof left, "r%zu", gen_alias(gen));
-    snprintf(right, sizeof right, "r%zu", gen_alias(gen));
+    (void)snprintf(name, sizeof name, "c%zu", gen_alias(gen));
+    (void)snprintf(left, sizeof left, "r%zu", gen_alias(gen));
+    (void)snprintf(right, sizeof right, "r%zu", gen_alias(gen));
     Scope scope = {0};
     Scope other = {0};
     Text from = {0};

@@ -60,7 +60,7 @@ static void add_values(Gen *gen, const char *alias, Scope *scope, Text *sql)
     text_addf(sql, ") AS %s(", alias);
     for (size_t i = 0; i < column_count; i++) {
         char name[8];
-        snprintf(name, sizeof name, "x%zu", i);
+        (void)snprintf(name, sizeof name, "x%zu", i);
         text_addf(sql, "%s%s", i > 0 ? ", " : "", name);
         scope_add(scope, alias, name, types[i], COLUMN_EXACT, FLOAT_ANY, false);
     }
@@ -108,7 +108,7 @@ static void add_relation(Gen *gen, Query *query, Scope *scope, Text *sql, unsign
                          int depth)
 {
     char alias[24];
-    snprintf(alias, sizeof alias, "r%zu", gen_alias(gen));
+    (void)snprintf(alias, sizeof alias, "r%zu", gen_alias(gen));
     const size_t choice = rng_below(&gen->rng, 100);
     if (choice < 40 && add_view(gen, query, alias, scope, sql, weight_max)) {
         return;

@@ -76,7 +76,7 @@ static Statement statement_clone(const Statement *source)
     copy.suffix = source->suffix == NULL ? NULL : test_copy(source->suffix);
     const size_t cell_count = source->row_count * source->column_count;
     copy.cells = source->cells == NULL ? NULL : test_alloc((cell_count + 1) * sizeof *copy.cells);
-    for (size_t i = 0; i < cell_count; i++) {
+    for (size_t i = 0; copy.cells != NULL && i < cell_count; i++) {
         copy.cells[i] = test_copy(source->cells[i]);
     }
     return copy;

@@ -39,13 +39,14 @@ static double now_seconds(void)
 
 static int usage(const char *complaint)
 {
-    fprintf(stderr,
-            "oracle: %s\n"
-            "usage: oracle [--ext FILE] [--seed N] [--rounds R | --seconds S] [--round K]\n"
-            "              [--level L] [--out DIR] [--errors] [--memory] [--reopen] [--no-feed]\n"
-            "              [--inject FAULT] [--refusals PERCENT] [--shrink SECONDS]\n"
-            "              [--timeout SECONDS] [--print]\n",
-            complaint);
+    (void)fprintf(
+        stderr,
+        "oracle: %s\n"
+        "usage: oracle [--ext FILE] [--seed N] [--rounds R | --seconds S] [--round K]\n"
+        "              [--level L] [--out DIR] [--errors] [--memory] [--reopen] [--no-feed]\n"
+        "              [--inject FAULT] [--refusals PERCENT] [--shrink SECONDS]\n"
+        "              [--timeout SECONDS] [--print]\n",
+        complaint);
     return 2;
 }
 
@@ -118,7 +119,7 @@ static void report_failure(const Options *options, const Case *test, const Outco
 {
     printf("FAILED: seed %" PRIu64 ", round %" PRIu64 ", group %zu, view %s: %s\n%s\n", test->seed,
            test->round, outcome->group, outcome->view, outcome->kind, outcome->message);
-    fflush(stdout);
+    (void)fflush(stdout);
     Case *small = shrink_case(test, outcome, &options->run, options->shrink_seconds);
     Text text = {0};
     char *comment = text_format("fails with: %s (view %s)", outcome->kind, outcome->view);

@@ -39,13 +39,13 @@ __attribute__((format(printf, 4, 5))) static void fail(Runner *runner, const cha
     char message[16384];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    (void)vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     outcome->is_failure = true;
     outcome->kind = test_copy(kind);
     outcome->message = test_copy(message);
     outcome->group = runner->group;
-    snprintf(outcome->view, sizeof outcome->view, "%s", view == NULL ? "" : view->name);
+    (void)snprintf(outcome->view, sizeof outcome->view, "%s", view == NULL ? "" : view->name);
 }
 
 static bool is_failed(const Runner *runner)
@@ -115,7 +115,7 @@ static void note_unstable(Runner *runner, const ViewTarget *target, const char *
     RunStats *stats = &runner->outcome->stats;
     stats->unstable++;
     if (stats->unstable == 1 && !runner->options->is_quiet) {
-        fprintf(stderr, "unstable definition: %s\n  %s\n", target->definition, report);
+        (void)fprintf(stderr, "unstable definition: %s\n  %s\n", target->definition, report);
     }
 }
 
@@ -258,8 +258,8 @@ static bool is_creatable(Runner *runner, size_t index)
     if (!is_good) {
         stats->invalid++;
         if (stats->invalid == 1 && !runner->options->is_quiet) {
-            fprintf(stderr, "invalid definition: %s\n  %s\n", runner->definitions[index],
-                    text_get(&error));
+            (void)fprintf(stderr, "invalid definition: %s\n  %s\n", runner->definitions[index],
+                          text_get(&error));
         }
     } else if (!db_number(connection, count, &row_count, &error) || row_count > VIEW_ROWS_MAX) {
         stats->skipped++;

@@ -168,10 +168,10 @@ static bool line_is_equal(const char *found, const char *expected, const char *t
     char *right_rest = right;
     bool is_equal = true;
     for (size_t i = 0; is_equal && left_rest != NULL && right_rest != NULL; i++) {
-        const char type = i < strlen(types) ? types[i] : 'T';
+        const char *type = i < strlen(types) ? &types[i] : "T";
         const char *a = strsep(&left_rest, "\t");
         const char *b = strsep(&right_rest, "\t");
-        is_equal = value_is_equal(a, b, type);
+        is_equal = value_is_equal(a, b, *type);
     }
     is_equal = is_equal && left_rest == NULL && right_rest == NULL;
     test_free(left);
@@ -197,9 +197,10 @@ static bool compare_rows(LogicRunner *runner, const Record *record, const Rows *
         text_list_sort(&found);
         text_list_sort(&expected);
     }
-    bool is_equal = found.count == expected.count;
+    const size_t type_count = strlen(types);
+    bool is_equal = type_count > 0 && found.count == expected.count;
     for (size_t i = 0; is_equal && i < found.count; i++) {
-        char type[2] = {types[i % strlen(types)], '\0'};
+        const char type[2] = {types[i % type_count], '\0'};
         is_equal = line_is_equal(found.items[i], expected.items[i], is_by_value ? type : types);
     }
     if (!is_equal) {

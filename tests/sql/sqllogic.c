@@ -8,46 +8,13 @@
  * logic_file.h says what a file may hold. */
 #include "logic_run.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { FILE_SECONDS_MAX = 300 };
-
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t len = strlen(name);
-    const size_t end_len = strlen(end);
-    return len >= end_len && strcmp(name + len - end_len, end) == 0;
-}
-
-static void find_files(const char *path, TextList *files)
-{
-    DIR *directory = opendir(path);
-    if (directory == NULL) {
-        text_list_add(files, path);
-        return;
-    }
-    for (const struct dirent *entry = readdir(directory); entry != NULL;
-         entry = readdir(directory)) {
-        if (entry->d_name[0] == '.') {
-            continue;
-        }
-        char *inner = text_format("%s/%s", path, entry->d_name);
-        struct stat status;
-        if (stat(inner, &status) == 0 && S_ISDIR(status.st_mode)) {
-            find_files(inner, files);
-        } else if (ends_with(inner, ".test")) {
-            text_list_add(files, inner);
-        }
-        test_free(inner);
-    }
-    closedir(directory);
-}
 
 /* Does the report hold what the file says it must? */
 static bool is_expected(const char *path, const char *report)
@@ -70,7 +37,7 @@ static bool is_expected(const char *path, const char *report)
 /* Runs the file in a child; what it finds goes to standard output. */
 static bool run_apart(const char *path, const LogicOptions *options, bool must_fail)
 {
-    fflush(NULL);
+    (void)fflush(NULL);
     const pid_t child = fork();
     if (child < 0) {
         perror("fork");
@@ -86,7 +53,7 @@ static bool run_apart(const char *path, const LogicOptions *options, bool must_f
         }
         printf("%s %s (%zu records)\n%s", is_good ? "ok    " : "FAILED", path, record_count,
                text_get(&report));
-        fflush(stdout);
+        (void)fflush(stdout);
         text_free(&report);
         _exit(is_good ? 0 : 1);
     }
@@ -113,11 +80,11 @@ int main(int argc, char **argv)
             i++;
             options.directory = argv[i];
         } else {
-            find_files(argv[i], &files);
+            text_list_add_files(&files, argv[i], ".test");
         }
     }
     if (files.count == 0) {
-        fprintf(stderr, "usage: sqllogic [--ext FILE] [--out DIR] [--fails] PATH...\n");
+        (void)fprintf(stderr, "usage: sqllogic [--ext FILE] [--out DIR] [--fails] PATH...\n");
         return 2;
     }
     text_list_sort(&files);

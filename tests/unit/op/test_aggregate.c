@@ -46,7 +46,8 @@ typedef struct CallSpec {
 
 static const LogicalType *result_type(Fixture *f, const char *name, const LogicalType *arg)
 {
-    if (strncmp(name, "count", 5) == 0 && strstr(name, "if") == NULL) {
+    const bool is_count = strncmp(name, "count", 5) == 0 && strstr(name, "if") == NULL;
+    if (arg == NULL || is_count) {
         return weir_type_simple(TYPE_BIGINT);
     }
     if (strncmp(name, "bool", 4) == 0) {

@@ -467,7 +467,7 @@ static void arrangement_gives_memory_back_when_it_is_empty(void **state)
     size_t full_bytes = 0;
     for (int64_t weight = 1; weight >= -1; weight -= 2) {
         full_bytes = weir_arrangement_bytes(f->arrangement);
-        for (int64_t first = 0; first < 40 * BATCH_CAPACITY; first += BATCH_CAPACITY) {
+        for (int64_t first = 0; first < (int64_t)40 * BATCH_CAPACITY; first += BATCH_CAPACITY) {
             for (size_t i = 0; i < BATCH_CAPACITY; i++) {
                 f->keys.numbers[i] = (first + (int64_t)i) / 25;
                 f->payloads.numbers[i] = (int64_t)i;
