@@ -113,16 +113,18 @@ void weir_close(WeirDb *db)
         return;
     }
     OpenDatabase *const shared = db->shared;
-    duckdb_interrupt(db->connection);
+    weir_interrupt(db);
     weir_capture_free(db->capture);
     duckdb_disconnect(&db->connection);
     weir_mem_free(db->mem, db);
     release(shared);
 }
 
+/* The statement of the session, and what Weir runs for it. */
 void weir_interrupt(WeirDb *db)
 {
     duckdb_interrupt(db->connection);
+    weir_duck_host_interrupt(db->database->host);
 }
 
 bool weir_take_warning(WeirDb *db, WeirError *out)

@@ -176,6 +176,7 @@ Op *weir_circuit_op(const Circuit *circuit, size_t index)
 
 Status weir_op_emit(Op *op, const Batch *batch, Step *step, Error *err)
 {
+    WEIR_TRY(weir_cancel_check(op->env->cancel, err));
     if (batch->count == 0) {
         return WEIR_OK;
     }

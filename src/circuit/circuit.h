@@ -13,6 +13,7 @@
 #ifndef WEIR_CIRCUIT_CIRCUIT_H
 #define WEIR_CIRCUIT_CIRCUIT_H
 
+#include "base/cancel.h"
 #include "expr/evaluator.h"
 #include "trace/page_pool.h"
 #include "types/batch.h"
@@ -25,6 +26,7 @@ typedef struct CircuitEnv {
     Mem *mem;             /* borrowed */
     PagePool *pool;       /* borrowed */
     const ExprHost *host; /* borrowed; may be NULL */
+    const Cancel *cancel; /* borrowed: steps fail when it is wanted; NULL = never */
 } CircuitEnv;
 
 typedef struct Step {

@@ -278,7 +278,7 @@ static Status sync_once(const DetectJob *job, bool *is_done, Error *err)
     Fetcher *fetcher = NULL;
     Status status = WEIR_OK;
     const int64_t last_row = weir_baseline_last_row_id(job->baseline);
-    WEIR_CHECK(weir_duck_host_check(job->host, err));
+    WEIR_CHECK(weir_cancel_check(&job->host->cancel, err));
     WEIR_CHECK(run_scan(job, &scan, err));
     WEIR_CHECK(keep_differing(job, &scan, err));
     *is_done = true;

@@ -179,7 +179,7 @@ static Status eval_evaluate(void *context, HostProgram *program, const Batch *in
     ExprSession *const session = context;
     WEIR_ASSERT(program->session == session);
     WEIR_ASSERT(in->column_count == program->input.count);
-    WEIR_TRY(weir_duck_host_check(session->host, err));
+    WEIR_TRY(weir_cancel_check(&session->host->cancel, err));
     WEIR_TRY(prepare_statement(program, WEIR_ERR_EVALUATION, err));
     duckdb_result result = {0};
     WEIR_TRY(run_statement(program, in, WEIR_ERR_EVALUATION, &result, err));

@@ -290,7 +290,7 @@ static Status add_chunk(Fetcher *fetcher, duckdb_data_chunk chunk, Error *err)
     const Schema *const schema = &fetcher->job.baseline->schema;
     const FetchRange *const range = &fetcher->range;
     weir_arena_reset(&fetcher->chunk_arena);
-    WEIR_TRY(weir_duck_host_check(fetcher->job.host, err));
+    WEIR_TRY(weir_cancel_check(&fetcher->job.host->cancel, err));
     WEIR_TRY(
         weir_chunk_read(chunk, COLUMN_FIRST, schema, &fetcher->chunk_arena, &fetcher->batch, err));
     fetcher->job.report->rows_read += fetcher->batch.count;

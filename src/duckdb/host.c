@@ -78,7 +78,7 @@ static Status host_begin(void *context, Error *err)
     WEIR_TRY(weir_connector_connect(host->connector, &connection, err));
     weir_lock_acquire(&host->lock);
     host->scan = connection;
-    host->is_interrupted = false;
+    weir_cancel_forget(&host->cancel);
     weir_lock_release(&host->lock);
     host->is_open = true;
     host->epoch++;
@@ -91,21 +91,10 @@ static Status host_begin(void *context, Error *err)
 
 /* --- interruption ----------------------------------------------------------------------------- */
 
-Status weir_duck_host_check(DuckHost *host, Error *err)
-{
-    weir_lock_acquire(&host->lock);
-    const bool is_interrupted = host->is_interrupted;
-    weir_lock_release(&host->lock);
-    if (is_interrupted) {
-        return weir_error_set(err, WEIR_ERR_INTERRUPTED, "interrupted");
-    }
-    return WEIR_OK;
-}
-
 void weir_duck_host_interrupt(DuckHost *host)
 {
     weir_lock_acquire(&host->lock);
-    host->is_interrupted = true;
+    weir_cancel_want(&host->cancel);
     if (host->scan != NULL) {
         duckdb_interrupt(host->scan);
     }
@@ -201,6 +190,7 @@ Host weir_duck_host_functions(DuckHost *host)
     return (Host){
         .context = host,
         .is_capturing = host->is_capturing,
+        .cancel = &host->cancel,
         .begin = host_begin,
         .end = host_end,
         .plan = weir_duck_host_plan,

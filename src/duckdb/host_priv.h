@@ -2,6 +2,7 @@
 #ifndef WEIR_DUCKDB_HOST_PRIV_H
 #define WEIR_DUCKDB_HOST_PRIV_H
 
+#include "base/cancel.h"
 #include "base/lock.h"
 #include "duckdb/host.h"
 #include "trace/page_pool.h"
@@ -34,14 +35,11 @@ struct DuckHost {
     Session *sessions;
     StabilityEntry *stabilities; /* in the arena; NULL = not loaded */
     HostProgram *programs;       /* those with a prepared statement */
-    Lock lock; /* protects is_interrupted, and scan and sessions against interrupt */
-    bool is_interrupted;
-    bool is_capturing;   /* see view/host.h */
-    uint32_t group_rows; /* of a baseline group; smaller in tests */
+    Lock lock;                   /* protects scan and sessions against interrupt */
+    Cancel cancel;               /* since begin */
+    bool is_capturing;           /* see view/host.h */
+    uint32_t group_rows;         /* of a baseline group; smaller in tests */
 };
-
-/* WEIR_ERR_INTERRUPTED if interrupt was called since begin. */
-Status weir_duck_host_check(DuckHost *host, Error *err) WEIR_MUST_CHECK;
 
 /* The session with these settings, opened at first use. */
 Status weir_duck_host_session(DuckHost *host, const ViewSettings *settings, bool is_planning,

@@ -5,6 +5,7 @@
 #ifndef WEIR_VIEW_HOST_H
 #define WEIR_VIEW_HOST_H
 
+#include "base/cancel.h"
 #include "expr/evaluator.h"
 #include "plan/plan.h"
 
@@ -58,7 +59,9 @@ typedef struct SyncReport {
 typedef Status (*HostVisit)(void *user, const Batch *batch, Error *err);
 
 typedef struct Host {
-    void *context; /* borrowed */
+    void *context;        /* borrowed */
+    const Cancel *cancel; /* borrowed: what runs between begin and end fails when it is wanted, with
+                             WEIR_ERR_INTERRUPTED; NULL = never */
 
     /* Every change of a followed table comes with weir_engine_commit: a sync has nothing to find but
      * altered definitions, and tables are read from the snapshot instead of from a baseline. */

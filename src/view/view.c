@@ -79,7 +79,12 @@ Status weir_view_new(Engine *engine, const CreateSpec *spec, const TableName *na
     WEIR_CHECK(view_plan(engine, view, err));
     WEIR_CHECK(engine->host.expr_open(engine->host.context, &view->settings, &view->expr, err));
     view->has_expr = true;
-    view->env = (CircuitEnv){.mem = engine->mem, .pool = engine->pool, .host = &view->expr};
+    view->env = (CircuitEnv){
+        .mem = engine->mem,
+        .pool = engine->pool,
+        .host = &view->expr,
+        .cancel = engine->host.cancel,
+    };
     *out = view;
 done:
     if (status != WEIR_OK) {

@@ -177,6 +177,35 @@ def test_cancel(start):
     equal(shell.finish(), 0)
 
 
+def test_cancel_views(start):
+    """Ctrl-C ends the filling and the following of a view, and the session goes on."""
+    def interrupt(statement, what):
+        shell.send(f"SELECT 'star' || 'ted' AS a; {statement};\r")
+        shell.wait("started")
+        time.sleep(1)
+        begin = time.monotonic()
+        shell.send(CANCEL)
+        printed = shell.wait(MAIN)
+        true("DBSP-E005: " in printed, f"{what}: {printed}")
+        true(time.monotonic() - begin < 10, f"{what} took long to end")
+
+    shell = start()
+    shell.wait(MAIN)
+    shell.ask(".mode list")
+    query = "SELECT count(*) AS n FROM t AS x, t AS y WHERE x.a + y.a < 0"
+    shell.ask("CREATE TABLE t AS FROM range(200000) AS r (a);")
+    interrupt(f"CREATE MATERIALIZED VIEW v AS {query}", "CREATE")
+    equal(shell.ask("SELECT count(*) AS n FROM dbsp_views();"), "n\n0\n")
+    shell.ask("DELETE FROM t;")
+    equal(shell.ask(f"CREATE MATERIALIZED VIEW v AS {query};"), "")
+    interrupt("INSERT INTO t FROM range(200000)", "INSERT")
+    interrupt("REFRESH MATERIALIZED VIEW v", "REFRESH")
+    equal(shell.ask("DELETE FROM t;"), "")
+    equal(shell.ask("FROM v;"), "n\n0\n")
+    shell.send(END)
+    equal(shell.finish(), 0)
+
+
 def test_long_results(start):
     """On a terminal a long result loses its middle, a wide one is cut."""
     shell = start()
@@ -272,8 +301,8 @@ def test_no_conversation(start):
 def main():
     weir = os.path.abspath(sys.argv[1])
     failures = 0
-    for test in [test_lines, test_quit, test_cancel, test_long_results, test_editing,
-                 test_no_conversation]:
+    for test in [test_lines, test_quit, test_cancel, test_cancel_views, test_long_results,
+                 test_editing, test_no_conversation]:
         home = tempfile.mkdtemp()
         environment = dict(os.environ, HOME=home, TERM="xterm", LC_ALL="C.UTF-8",
                            XDG_STATE_HOME=os.path.join(home, "state"))
