@@ -150,8 +150,9 @@ static Status read_settings(WeirDb *db, Arena *arena, ViewSettings *out, Error *
     duckdb_result result;
     const char **const places[3] = {&out->search_path, &out->time_zone, &out->calendar};
     if (duckdb_query(db->connection,
-                     "SELECT current_setting('search_path'), current_setting('TimeZone'), "
-                     "current_setting('Calendar')",
+                     "SELECT system.main.current_setting('search_path'), "
+                     "system.main.current_setting('TimeZone'), "
+                     "system.main.current_setting('Calendar')",
                      &result) != DuckDBSuccess) {
         duckdb_failed(&result, err);
         duckdb_destroy_result(&result);

@@ -37,14 +37,17 @@ Status sql_track(const SqlCall *call, SqlRun *run, Error *err)
     return weir_grid_status(&run->grid, err);
 }
 
-/* SELECT CAST(r."a" AS T), ... FROM (SELECT $1 AS r), or unnest($1) for a list of rows. */
+/* SELECT CAST(struct_extract(r, 'a') AS T), ... FROM (SELECT $1 AS r), or unnest($1) for a list of
+ * rows. */
 static void put_rows_sql(Buf *sql, const Schema *schema, bool is_list)
 {
     weir_buf_puts(sql, "SELECT ");
     for (size_t i = 0; i < schema->count; i++) {
-        weir_buf_puts(sql, i == 0 ? "CAST(r." : ", CAST(r.");
-        weir_buf_put_sql_name(sql, schema->names[i]);
-        weir_buf_puts(sql, " AS ");
+        const char *const name = schema->names[i];
+        weir_buf_puts(sql, i == 0 ? "" : ", ");
+        weir_buf_puts(sql, "CAST(system.main.struct_extract(r, ");
+        weir_buf_put_sql_string(sql, name, strlen(name));
+        weir_buf_puts(sql, ") AS ");
         weir_type_put_sql(sql, schema->types[i]);
         weir_buf_putc(sql, ')');
     }

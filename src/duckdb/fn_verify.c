@@ -64,13 +64,25 @@ static void put_both(Buf *sql, const ViewShape *shape)
     weir_buf_putc(sql, ')');
 }
 
+/* The row of a table as text. CAST(table AS VARCHAR) would call struct_pack by its short name. */
+static void put_row_text(Buf *sql, const ViewShape *shape, const char *table)
+{
+    weir_buf_puts(sql, "CAST(system.main.struct_pack(");
+    for (size_t i = 0; i < shape->schema.count; i++) {
+        weir_buf_printf(sql, "%sc%zu := %s.c%zu", i == 0 ? "" : ", ", i, table, i);
+    }
+    weir_buf_puts(sql, ") AS VARCHAR)");
+}
+
 static void put_exact(Buf *sql, const ViewShape *shape)
 {
     put_both(sql, shape);
-    weir_buf_printf(sql,
-                    " SELECT 'missing', CAST(t AS VARCHAR) FROM (FROM definition EXCEPT ALL FROM "
-                    "found) t UNION ALL SELECT 'unexpected', CAST(t AS VARCHAR) FROM (FROM found "
-                    "EXCEPT ALL FROM definition) t LIMIT %d",
+    weir_buf_puts(sql, " SELECT 'missing', ");
+    put_row_text(sql, shape, "t");
+    weir_buf_puts(sql, " FROM (FROM definition EXCEPT ALL FROM found) t UNION ALL SELECT "
+                       "'unexpected', ");
+    put_row_text(sql, shape, "t");
+    weir_buf_printf(sql, " FROM (FROM found EXCEPT ALL FROM definition) t LIMIT %d",
                     VERIFY_MAX_ROWS);
 }
 
@@ -104,8 +116,11 @@ static void put_rounded(Buf *sql, const ViewShape *shape)
     weir_buf_puts(sql, "), f AS MATERIALIZED (");
     put_numbered(sql, shape, "found");
     weir_buf_puts(sql, ") SELECT CASE WHEN f.n IS NULL THEN 'missing' WHEN d.n IS NULL THEN "
-                       "'unexpected' ELSE 'different' END, CASE WHEN d.n IS NULL THEN CAST(f AS "
-                       "VARCHAR) ELSE CAST(d AS VARCHAR) END FROM d FULL JOIN f ON d.n = f.n");
+                       "'unexpected' ELSE 'different' END, CASE WHEN d.n IS NULL THEN ");
+    put_row_text(sql, shape, "f");
+    weir_buf_puts(sql, " ELSE ");
+    put_row_text(sql, shape, "d");
+    weir_buf_puts(sql, " END FROM d FULL JOIN f ON d.n = f.n");
     for (size_t i = 0; i < shape->schema.count; i++) {
         if (!shape->is_rounded[i]) {
             weir_buf_printf(sql, " AND d.c%zu IS NOT DISTINCT FROM f.c%zu", i, i);
@@ -119,10 +134,10 @@ static void put_rounded(Buf *sql, const ViewShape *shape)
         weir_buf_printf(sql, " OR (d.c%zu IS DISTINCT FROM f.c%zu", i, i);
         if (weir_type_is_numeric(shape->schema.types[i])) {
             weir_buf_printf(sql,
-                            " AND NOT coalesce(system.main.abs(CAST(d.c%zu AS DOUBLE) - f.c%zu) "
-                            "<= " VERIFY_TOLERANCE
-                            " * system.main.greatest(system.main.abs(d.c%zu), "
-                            "system.main.abs(f.c%zu)), false)",
+                            " AND NOT coalesce(system.main.abs(system.main.\"-\"(CAST(d.c%zu AS "
+                            "DOUBLE), f.c%zu)) <= system.main.\"*\"(" VERIFY_TOLERANCE
+                            ", system.main.greatest(system.main.abs(d.c%zu), "
+                            "system.main.abs(f.c%zu))), false)",
                             i, i, i, i);
         }
         weir_buf_putc(sql, ')');

@@ -46,7 +46,7 @@ static Lookup default_lookup(void)
 static Lookup schema_lookup(const char *schema)
 {
     return (Lookup){
-        .sql = "SELECT database_name, schema_name FROM duckdb_schemas() "
+        .sql = "SELECT database_name, schema_name FROM system.main.duckdb_schemas() "
                "WHERE database_name = system.main.current_database() "
                "AND system.main.lower(schema_name) = system.main.lower($1)",
         .bound = {schema},
@@ -59,7 +59,7 @@ static Lookup schema_lookup(const char *schema)
 static Lookup database_lookup(const char *database)
 {
     return (Lookup){
-        .sql = "SELECT database_name, 'main' FROM duckdb_databases() "
+        .sql = "SELECT database_name, 'main' FROM system.main.duckdb_databases() "
                "WHERE NOT internal AND system.main.lower(database_name) = system.main.lower($1)",
         .bound = {database},
         .bound_count = 1,
@@ -70,7 +70,7 @@ static Lookup database_lookup(const char *database)
 static Lookup full_lookup(const char *database, const char *schema)
 {
     return (Lookup){
-        .sql = "SELECT database_name, schema_name FROM duckdb_schemas() "
+        .sql = "SELECT database_name, schema_name FROM system.main.duckdb_schemas() "
                "WHERE system.main.lower(database_name) = system.main.lower($1) "
                "AND system.main.lower(schema_name) = system.main.lower($2)",
         .bound = {database, schema},
@@ -107,8 +107,10 @@ Status weir_duck_host_name_exists(void *context, const TableName *name, bool *ou
 {
     DuckHost *const host = context;
     Lookup lookup = {
-        .sql = "SELECT 1 FROM (SELECT database_name, schema_name, table_name FROM duckdb_tables() "
-               "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()) "
+        .sql = "SELECT 1 FROM (SELECT database_name, schema_name, table_name FROM "
+               "system.main.duckdb_tables() "
+               "UNION ALL SELECT database_name, schema_name, view_name FROM "
+               "system.main.duckdb_views()) "
                "WHERE system.main.lower(database_name) = system.main.lower($1) "
                "AND system.main.lower(schema_name) = system.main.lower($2) "
                "AND system.main.lower(table_name) = system.main.lower($3)",

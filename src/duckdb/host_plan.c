@@ -166,7 +166,7 @@ Status weir_duck_host_plan(void *context, const ViewSettings *settings, const ch
 /* Of overloads the least stable counts. */
 static const char STABILITY_SQL[] =
     "SELECT function_name, system.main.max(CASE stability WHEN 'CONSISTENT' THEN 1 "
-    "WHEN 'CONSISTENT_WITHIN_QUERY' THEN 2 ELSE 3 END)::BIGINT FROM duckdb_functions() "
+    "WHEN 'CONSISTENT_WITHIN_QUERY' THEN 2 ELSE 3 END)::BIGINT FROM system.main.duckdb_functions() "
     "WHERE function_type = 'scalar' GROUP BY 1";
 
 static Status read_stabilities(duckdb_result *result, Arena *arena, StabilityEntry **out,

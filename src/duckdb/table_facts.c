@@ -86,8 +86,9 @@ static Status query_table_plan(DuckHost *host, const TableName *name, const Sche
 static Status plan_failure(DuckHost *host, const char *plan, Status code, Error *err)
 {
     duckdb_result result = {0};
-    WEIR_TRY(weir_query_bound(host->scan, "SELECT $1::JSON->>'$.error_message'", &plan, 1,
-                              WEIR_ERR_HOST, &result, err));
+    WEIR_TRY(weir_query_bound(
+        host->scan, "SELECT system.main.json_extract_string($1::VARCHAR, '$.error_message')", &plan,
+        1, WEIR_ERR_HOST, &result, err));
     Rows rows = weir_rows(&result);
     const char *const message =
         weir_rows_next(&rows) ? weir_rows_text(&rows, 0, &host->arena, err) : "";
@@ -198,7 +199,8 @@ Status weir_table_columns(DuckHost *host, const TableName *name, Status code, Ar
 Status weir_table_oid(DuckHost *host, const TableName *name, int64_t *oid, Error *err)
 {
     static const char SQL[] =
-        "SELECT table_oid FROM duckdb_tables() WHERE system.main.lower(database_name) = "
+        "SELECT table_oid FROM system.main.duckdb_tables() WHERE system.main.lower(database_name) "
+        "= "
         "system.main.lower($1) AND system.main.lower(schema_name) = system.main.lower($2) "
         "AND system.main.lower(table_name) = system.main.lower($3)";
     const char *const bound[] = {name->catalog, name->schema, name->name};
@@ -217,7 +219,8 @@ static Status find_renamed(DuckHost *host, const TableName *name, int64_t oid, c
                            size_t size, Error *err)
 {
     static const char SQL[] =
-        "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE "
+        "SELECT system.main.concat(schema_name, '.', table_name) FROM system.main.duckdb_tables() "
+        "WHERE "
         "system.main.lower(database_name) = system.main.lower($1) AND table_oid = $2::BIGINT";
     char number[32];
     (void)snprintf(number, sizeof number, "%lld", (long long)oid);

@@ -76,7 +76,7 @@ static Status visit_range(DuckHost *host, const char *sql, const Schema *columns
         }
         Batch batch;
         weir_arena_reset(arena);
-        status = weir_duck_host_check(host, err);
+        status = weir_cancel_check(&host->cancel, err);
         if (status == WEIR_OK) {
             status = weir_chunk_read(chunk, 0, columns, arena, &batch, err);
         }

@@ -2,7 +2,8 @@
  *
  * The text binds back to the same tree. Constants go through a CAST, since a bare literal picks
  * other overloads; sums of decimals too, since the width of a literal is not the one it was bound
- * with. Collations are functions already, so no COLLATE is printed. The parameters of lambdas are
+ * with. Functions and operators are called by their full name: a macro of the user's may have the
+ * short one. Collations are functions already, so no COLLATE is printed. The parameters of lambdas are
  * x0, x1, ..., counted from the outermost, so that no two scopes share a name. */
 #include "expr/expr.h"
 
@@ -10,18 +11,6 @@ typedef struct SqlWriter {
     Buf *buf;
     size_t parameter_count; /* of the lambdas around */
 } SqlWriter;
-
-static const char *const infix_operators[] = {
-    "+",  "-",   "*",   "/",    "//",  "%",   "**",  "^",   "&",  "|",  "<<", ">>", "||",
-    "~~", "!~~", "~~*", "!~~*", "~~~", "->>", "<->", "<=>", "@>", "<@", "&&", "^@", "<@>",
-};
-
-static const char *const prefix_operators[] = {"-", "+", "~", "!", "@"};
-
-/* Function names that the grammar claims. */
-static const char *const reserved_names[] = {
-    "list", "map", "row", "left", "right", "case", "position", "overlay", "grouping", "columns",
-};
 
 static const char *const compare_operators[] = {
     [COMPARE_EQ] = "=",
@@ -33,16 +22,6 @@ static const char *const compare_operators[] = {
     [COMPARE_DISTINCT] = "IS DISTINCT FROM",
     [COMPARE_NOT_DISTINCT] = "IS NOT DISTINCT FROM",
 };
-
-static bool is_one_of(const char *name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(name, list[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool is_named(const Expr *expr, const char *a, const char *b)
 {
@@ -82,15 +61,8 @@ static void put_list(const SqlWriter *w, const char *separator, const Expr *cons
 
 static void put_function_name(const SqlWriter *w, const char *name)
 {
-    bool is_plain = name[0] < '0' || name[0] > '9';
-    for (const char *p = name; *p != '\0'; p++) {
-        is_plain = is_plain && ((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '_');
-    }
-    if (!is_plain || is_one_of(name, reserved_names, WEIR_ARRAY_COUNT(reserved_names))) {
-        weir_buf_put_sql_name(w->buf, name);
-    } else {
-        weir_buf_puts(w->buf, name);
-    }
+    weir_buf_puts(w->buf, "system.main.");
+    weir_buf_put_sql_name(w->buf, name);
 }
 
 static bool is_empty_bound(const Expr *expr)
@@ -104,7 +76,8 @@ static bool is_empty_bound(const Expr *expr)
     return expr->kind == EXPR_CALL && expr->arg_count == 0 && is_named(expr, "list_value", NULL);
 }
 
-/* (x)[begin:end] or (x)[begin:end:step]; a missing bound is an empty list. */
+/* (x)[begin:end] or (x)[begin:end:step]; a missing bound is an empty list, for which the function has
+ * no spelling. */
 static void put_slice(const SqlWriter *w, const Expr *expr)
 {
     weir_buf_putc(w->buf, '(');
@@ -126,10 +99,16 @@ static void put_slice(const SqlWriter *w, const Expr *expr)
     weir_buf_putc(w->buf, ']');
 }
 
+static bool has_open_slice(const Expr *expr)
+{
+    return is_named(expr, "array_slice", "list_slice") && expr->arg_count >= 3 &&
+           (is_empty_bound(expr->args[1]) || is_empty_bound(expr->args[2]));
+}
+
 /* date_part with a list of parts: the parts are the fields of the result. */
 static void put_date_parts(const SqlWriter *w, const Expr *expr)
 {
-    weir_buf_puts(w->buf, "date_part(list_value(");
+    weir_buf_puts(w->buf, "system.main.date_part(system.main.list_value(");
     for (size_t i = 0; i < expr->type->name_count; i++) {
         const char *name = expr->type->names[i];
         weir_buf_puts(w->buf, i == 0 ? "" : ", ");
@@ -200,34 +179,6 @@ static void put_plain_call(const SqlWriter *w, const Expr *expr)
     weir_buf_putc(w->buf, ')');
 }
 
-/* True if the call must be printed with a sign; then prints it. */
-static bool put_operator(const SqlWriter *w, const Expr *expr)
-{
-    if (expr->arg_count == 2 &&
-        is_one_of(expr->name, infix_operators, WEIR_ARRAY_COUNT(infix_operators))) {
-        weir_buf_putc(w->buf, '(');
-        put_expr(w, expr->args[0]);
-        weir_buf_printf(w->buf, " %s ", expr->name);
-        put_expr(w, expr->args[1]);
-        weir_buf_putc(w->buf, ')');
-        return true;
-    }
-    if (expr->arg_count == 1 &&
-        is_one_of(expr->name, prefix_operators, WEIR_ARRAY_COUNT(prefix_operators))) {
-        weir_buf_printf(w->buf, "(%s ", expr->name);
-        put_expr(w, expr->args[0]);
-        weir_buf_putc(w->buf, ')');
-        return true;
-    }
-    if (expr->arg_count == 1 && is_named(expr, "!__postfix", NULL)) {
-        weir_buf_putc(w->buf, '(');
-        put_expr(w, expr->args[0]);
-        weir_buf_puts(w->buf, " !)");
-        return true;
-    }
-    return false;
-}
-
 /* True if binding the text again could give another type. */
 static bool needs_cast(const Expr *expr)
 {
@@ -248,12 +199,12 @@ static void put_call_body(const SqlWriter *w, const Expr *expr)
         refuse(w->buf, "the function", expr->name);
     } else if (expr->extra != NULL && expr->extra->lambda != NULL) {
         put_lambda_call(w, expr);
-    } else if (is_named(expr, "array_slice", "list_slice") && expr->arg_count >= 3) {
+    } else if (has_open_slice(expr)) {
         put_slice(w, expr);
     } else if (is_named(expr, "date_part", "datepart") && expr->arg_count == 1 &&
                expr->type->id == TYPE_STRUCT) {
         put_date_parts(w, expr);
-    } else if (!put_operator(w, expr)) {
+    } else {
         put_plain_call(w, expr);
     }
 }

@@ -186,7 +186,7 @@ static void run_show(Shell *shell, const Arguments *arguments, Place place)
 static void run_version(Shell *shell, const Arguments *arguments, Place place)
 {
     (void)arguments;
-    WeirResult *const result = weir_shell_query(shell, "SELECT version()", place);
+    WeirResult *const result = weir_shell_query(shell, "SELECT system.main.version()", place);
     WeirError err;
     bool has_row = false;
     if (result != NULL && weir_result_next(result, &has_row, &err) == WEIR_OK && has_row) {

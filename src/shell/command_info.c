@@ -85,7 +85,7 @@ void weir_command_views(Shell *shell, const char *pattern, Place place)
     weir_relations_put_view_name(&sql);
     weir_text_puts(&sql, " AS view, state, row_count AS rows, reason, ");
     weir_relations_put_view_sql(&sql);
-    weir_text_puts(&sql, " AS sql FROM dbsp_views() WHERE true");
+    weir_text_puts(&sql, " AS sql FROM system.main.dbsp_views() WHERE true");
     put_like(&sql, "view", pattern);
     weir_text_puts(&sql, " ORDER BY 1");
     weir_shell_print_query(shell, sql.data, place);

@@ -45,13 +45,15 @@ static void add_names(Completion *completion, Shell *shell, const char *word)
     Text sql = {0};
     weir_text_printf(
         &sql,
-        "SELECT DISTINCT name FROM (SELECT %s(unnest(list_concat((SELECT "
-        "list(keyword_name) FROM duckdb_keywords()), "
-        "['materialized', 'refresh', 'replace']))) AS name UNION ALL SELECT name FROM ",
+        "SELECT DISTINCT name FROM (SELECT system.main.%s(unnest(system.main.list_concat((SELECT "
+        "system.main.\"list\"(keyword_name) FROM system.main.duckdb_keywords()), "
+        "system.main.list_value('materialized', 'refresh', 'replace')))) AS name UNION ALL SELECT "
+        "name FROM ",
         has_lower ? "lower" : "upper");
     weir_relations_put(&sql);
-    weir_text_puts(&sql, " UNION ALL SELECT column_name FROM duckdb_columns() WHERE NOT internal) "
-                         "WHERE starts_with(lower(name), lower(");
+    weir_text_puts(
+        &sql, " UNION ALL SELECT column_name FROM system.main.duckdb_columns() WHERE NOT internal) "
+              "WHERE system.main.starts_with(system.main.lower(name), system.main.lower(");
     weir_text_put_literal(&sql, word);
     weir_text_printf(&sql, ")) ORDER BY name LIMIT %d", MOST_CHOICES);
     WeirError err;

@@ -6,15 +6,15 @@ static void put_name(Text *sql, const char *catalog, const char *schema, const c
 {
     weir_text_printf(sql,
                      "CASE WHEN %s = 'temp' THEN '' "
-                     "WHEN %s <> current_database() THEN %s || '.' || %s || '.' "
-                     "WHEN %s <> current_schema() THEN %s || '.' ELSE '' END || %s",
+                     "WHEN %s <> system.main.current_database() THEN %s || '.' || %s || '.' "
+                     "WHEN %s <> system.main.current_schema() THEN %s || '.' ELSE '' END || %s",
                      catalog, catalog, catalog, schema, schema, schema, name);
 }
 
 /* The statement in the column sql, bare. */
 static void put_sql(Text *sql)
 {
-    weir_text_puts(sql, "trim(sql, E'; \\n\\r\\t')");
+    weir_text_puts(sql, "system.main.trim(sql, E'; \\n\\r\\t')");
 }
 
 void weir_relations_put_view_name(Text *sql)
@@ -30,10 +30,11 @@ void weir_relations_put_view_sql(Text *sql)
 /* The name of a view, quoted if it must be. */
 static void put_quoted_view(Text *sql)
 {
-    weir_text_puts(sql, "CASE WHEN regexp_full_match(view, '[a-z_][a-z0-9_]*') AND view NOT IN ("
-                        "SELECT keyword_name FROM duckdb_keywords() "
-                        "WHERE keyword_category = 'reserved') "
-                        "THEN view ELSE '\"' || replace(view, '\"', '\"\"') || '\"' END");
+    weir_text_puts(
+        sql, "CASE WHEN system.main.regexp_full_match(view, '[a-z_][a-z0-9_]*') AND view NOT IN ("
+             "SELECT keyword_name FROM system.main.duckdb_keywords() "
+             "WHERE keyword_category = 'reserved') "
+             "THEN view ELSE '\"' || system.main.replace(view, '\"', '\"\"') || '\"' END");
 }
 
 void weir_relations_put(Text *sql)
@@ -42,17 +43,19 @@ void weir_relations_put(Text *sql)
     put_name(sql, "database_name", "schema_name", "table_name");
     weir_text_puts(sql, " AS name, 1 AS kind, table_oid AS place, ");
     put_sql(sql);
-    weir_text_puts(sql, " AS sql FROM duckdb_tables() WHERE NOT internal UNION ALL SELECT ");
+    weir_text_puts(sql,
+                   " AS sql FROM system.main.duckdb_tables() WHERE NOT internal UNION ALL SELECT ");
     put_name(sql, "database_name", "schema_name", "view_name");
     weir_text_puts(sql, ", 2, view_oid, ");
     put_sql(sql);
-    weir_text_puts(sql, " FROM duckdb_views() WHERE NOT internal UNION ALL SELECT ");
+    weir_text_puts(sql, " FROM system.main.duckdb_views() WHERE NOT internal UNION ALL SELECT ");
     weir_relations_put_view_name(sql);
-    weir_text_puts(sql, ", 3, row_number() OVER (), 'CREATE MATERIALIZED VIEW ' || ");
+    weir_text_puts(sql, ", 3, system.main.row_number() OVER (), 'CREATE MATERIALIZED VIEW ' || ");
     put_quoted_view(sql);
     weir_text_puts(sql, " || ' AS ' || ");
     put_sql(sql);
-    weir_text_puts(sql, " FROM dbsp_views() UNION ALL SELECT index_name, 4, index_oid, ");
+    weir_text_puts(sql,
+                   " FROM system.main.dbsp_views() UNION ALL SELECT index_name, 4, index_oid, ");
     put_sql(sql);
-    weir_text_puts(sql, " FROM duckdb_indexes() WHERE sql IS NOT NULL) AS relations");
+    weir_text_puts(sql, " FROM system.main.duckdb_indexes() WHERE sql IS NOT NULL) AS relations");
 }

@@ -188,7 +188,7 @@ static void what_has_no_kernel_goes_to_the_host(void **state)
     const Expr *expr = node(w, (Expr){.kind = EXPR_CASE, .type = b->type}, 3,
                             compare(w, COMPARE_LT, b, integer(w, 2)), odd, integer(w, 9));
     expect(w, &host, expr, &t.batch, &t.schema, (int32_t[]){1, 9, 9, 9, 1, -6});
-    assert_string_equal(fake.sql, "no_such_function(c0, CAST('3' AS INTEGER))");
+    assert_string_equal(fake.sql, "system.main.\"no_such_function\"(c0, CAST('3' AS INTEGER))");
     assert_int_equal(fake.rows, 3);
     assert_int_equal(fake.prepared, 1);
     assert_int_equal(fake.released, 1);

@@ -82,7 +82,9 @@ static void substitution_composes_projections(void **state)
     const Expr *inner[] = {call2(w, "+", column(w, 4, TYPE_INTEGER), integer(w, 1))};
     const Expr *outer = call2(w, "*", column(w, 0, TYPE_INTEGER), column(w, 0, TYPE_INTEGER));
     const Expr *both = must(w, weir_expr_substitute(&w->plan, outer, inner, &w->err));
-    expect_sql(w, both, "((c4 + CAST('1' AS INTEGER)) * (c4 + CAST('1' AS INTEGER)))");
+    expect_sql(w, both,
+               "system.main.\"*\"(system.main.\"+\"(c4, CAST('1' AS INTEGER)), "
+               "system.main.\"+\"(c4, CAST('1' AS INTEGER)))");
 }
 
 static void what_can_fail(void **state)
@@ -109,13 +111,13 @@ static void sql_of_operators_and_calls(void **state)
     World *w = *state;
     const Expr *a = column(w, 0, TYPE_INTEGER);
     const Expr *s = column(w, 1, TYPE_VARCHAR);
-    expect_sql(w, call(w, "-", TYPE_INTEGER, a), "(- c0)");
-    expect_sql(w, call(w, "list", TYPE_INTEGER, a), "\"list\"(c0)");
-    expect_sql(w, call(w, "lower", TYPE_VARCHAR, s), "lower(c1)");
-    expect_sql(w, call(w, "unpivot_list", TYPE_INTEGER, a), "list_value(c0)");
-    expect_sql(w, call(w, "error", TYPE_INTEGER, s), "CAST(error(c1) AS INTEGER)");
+    expect_sql(w, call(w, "-", TYPE_INTEGER, a), "system.main.\"-\"(c0)");
+    expect_sql(w, call(w, "list", TYPE_INTEGER, a), "system.main.\"list\"(c0)");
+    expect_sql(w, call(w, "lower", TYPE_VARCHAR, s), "system.main.\"lower\"(c1)");
+    expect_sql(w, call(w, "unpivot_list", TYPE_INTEGER, a), "system.main.\"list_value\"(c0)");
+    expect_sql(w, call(w, "error", TYPE_INTEGER, s), "CAST(system.main.\"error\"(c1) AS INTEGER)");
     expect_sql(w, call2(w, "~~", s, text_constant(w, "it's%")),
-               "(c1 ~~ CAST('it''s%' AS VARCHAR))");
+               "system.main.\"~~\"(c1, CAST('it''s%' AS VARCHAR))");
     expect_sql(w, compare(w, COMPARE_NOT_DISTINCT, a, integer(w, -5)),
                "(c0 IS NOT DISTINCT FROM CAST('-5' AS INTEGER))");
     expect_sql(w, node(w, (Expr){.kind = EXPR_IN, .is_negated = true}, 3, a, integer(w, 1), a),
@@ -127,7 +129,7 @@ static void sql_of_operators_and_calls(void **state)
     expect_sql(w, node(w, (Expr){.kind = EXPR_TRY, .type = a->type}, 1, a), "TRY(c0)");
     const LogicalType *decimal = must(w, weir_type_decimal(&w->plan, 13, 2, &w->err));
     const Expr *d = must(w, weir_expr_column(&w->plan, 2, decimal, &w->err));
-    expect_sql(w, call2(w, "+", d, d), "CAST((c2 + c2) AS DECIMAL(13,2))");
+    expect_sql(w, call2(w, "+", d, d), "CAST(system.main.\"+\"(c2, c2) AS DECIMAL(13,2))");
     expect_refused(w, call(w, "icu_collate_de", TYPE_VARCHAR, s));
 }
 
@@ -151,13 +153,15 @@ static void sql_of_lambdas_numbers_parameters_from_the_outermost(void **state)
         node(w, (Expr){.kind = EXPR_CALL, .name = "list_transform", .type = list, .extra = &outer},
              1, l);
     expect_sql(w, expr,
-               "list_transform(c0, lambda x0: list_transform(c0, lambda x1: (x1 + (x0 * c1))))");
+               "system.main.\"list_transform\"(c0, lambda x0: system.main.\"list_transform\"(c0, "
+               "lambda x1: system.main.\"+\"(x1, system.main.\"*\"(x0, c1))))");
     bool used[2] = {false};
     weir_expr_collect_columns(expr, used);
     assert_true(used[0] && used[1]);
     const size_t map[] = {3, 7};
     expect_sql(w, must(w, weir_expr_remap(&w->plan, expr, map, &w->err)),
-               "list_transform(c3, lambda x0: list_transform(c3, lambda x1: (x1 + (x0 * c7))))");
+               "system.main.\"list_transform\"(c3, lambda x0: system.main.\"list_transform\"(c3, "
+               "lambda x1: system.main.\"+\"(x1, system.main.\"*\"(x0, c7))))");
 }
 
 static void text_is_short(void **state)
