@@ -68,6 +68,10 @@ WEIR_API void weir_close(WeirDb *db);
 WEIR_API WeirStatus weir_execute(WeirDb *db, const char *sql, const char **tail, WeirResult **out,
                                  WeirError *err);
 
+/* Where the first statement of sql begins: behind blanks and comments; at the final NUL if there is
+ * none. NULL if sql ends in a comment that more text would go on with. */
+WEIR_API const char *weir_next_statement(const char *sql);
+
 /* True if sql holds at least one complete statement (shells use it to ask for more lines). */
 WEIR_API bool weir_is_complete(const char *sql);
 

@@ -8,6 +8,11 @@ const char *weir_version(void)
     return WEIR_VERSION;
 }
 
+const char *weir_next_statement(const char *sql)
+{
+    return weir_statement_start(sql);
+}
+
 bool weir_is_complete(const char *sql)
 {
     return weir_statement_is_complete(sql);

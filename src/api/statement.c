@@ -28,6 +28,13 @@ static const char *statement_end(const char *sql, bool *is_open)
     return sql + strlen(sql);
 }
 
+const char *weir_statement_start(const char *sql)
+{
+    bool is_open = false;
+    const char *const start = weir_sql_scan_blank(sql, &is_open);
+    return is_open ? NULL : start;
+}
+
 bool weir_statement_is_complete(const char *sql)
 {
     bool is_open = false;

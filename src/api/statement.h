@@ -27,6 +27,9 @@ typedef struct Statement {
 Status weir_statement_read(Arena *arena, const char *sql, const char **tail, Statement *out,
                            Error *err) WEIR_MUST_CHECK;
 
+/* Behind the blanks and comments that sql begins with; NULL if it ends in a comment. */
+const char *weir_statement_start(const char *sql);
+
 /* True if sql holds a complete statement: a semicolon outside of quotes and comments. */
 bool weir_statement_is_complete(const char *sql);
 

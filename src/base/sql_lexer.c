@@ -67,20 +67,29 @@ static const char *skip_block_comment(const char *c)
     return NULL;
 }
 
-const char *weir_sql_skip_blank(const char *c)
+const char *weir_sql_scan_blank(const char *c, bool *is_open)
 {
+    *is_open = false;
     while (c != NULL && *c != '\0') {
         if (isspace((unsigned char)*c)) {
             c++;
         } else if (c[0] == '-' && c[1] == '-') {
             c += strcspn(c, "\n");
+            *is_open = *c == '\0';
         } else if (c[0] == '/' && c[1] == '*') {
             c = skip_block_comment(c);
+            *is_open = c == NULL;
         } else {
             break;
         }
     }
     return c;
+}
+
+const char *weir_sql_skip_blank(const char *c)
+{
+    bool is_open = false;
+    return weir_sql_scan_blank(c, &is_open);
 }
 
 const char *weir_sql_skip_token(const char *c)

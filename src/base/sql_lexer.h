@@ -10,6 +10,9 @@ bool weir_sql_is_word_char(char c);
 /* Behind blanks and comments; NULL if a comment does not end. */
 const char *weir_sql_skip_blank(const char *c);
 
+/* The same. *is_open: text behind the final NUL would be comment. */
+const char *weir_sql_scan_blank(const char *c, bool *is_open);
+
 /* Behind the token that starts at c (not blank, not the end); NULL if it does not end. */
 const char *weir_sql_skip_token(const char *c);
 

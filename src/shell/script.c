@@ -59,45 +59,6 @@ bool weir_script_add(Script *script, Shell *shell, const char *bytes, size_t siz
 
 /* ---- what is complete ----------------------------------------------------------------------- */
 
-/* Behind the block comment at c, which may hold others; NULL if it does not end. */
-static const char *skip_block_comment(const char *c)
-{
-    size_t depth = 0;
-    while (*c != '\0') {
-        if (c[0] == '/' && c[1] == '*') {
-            depth++;
-            c += 2;
-        } else if (c[0] == '*' && c[1] == '/') {
-            depth--;
-            c += 2;
-            if (depth == 0) {
-                return c;
-            }
-        } else {
-            c++;
-        }
-    }
-    return NULL;
-}
-
-/* The first character that is no blank and in no comment; NULL if a comment may go on. */
-static const char *skip_blank(const char *c)
-{
-    while (c != NULL && *c != '\0') {
-        if (isspace((unsigned char)*c)) {
-            c++;
-        } else if (c[0] == '-' && c[1] == '-') {
-            c += strcspn(c, "\n");
-            c = *c == '\0' ? NULL : c;
-        } else if (c[0] == '/' && c[1] == '*') {
-            c = skip_block_comment(c);
-        } else {
-            break;
-        }
-    }
-    return c;
-}
-
 /* Runs the dot command at c. NULL if its line is not complete. */
 static const char *run_command(Shell *shell, const char *c, Place place, bool is_whole)
 {
@@ -141,7 +102,7 @@ void weir_script_run(Script *script, Shell *shell, bool is_whole)
     const char *const text = weir_text_string(&script->pending);
     const char *at = text;
     while (!weir_shell_is_stopped(shell)) {
-        const char *const start = skip_blank(at);
+        const char *const start = weir_next_statement(at);
         if (start == NULL) {
             at = is_whole ? text + script->pending.size : at;
             break;
