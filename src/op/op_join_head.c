@@ -170,6 +170,23 @@ Status weir_join_init(JoinOp *join, const OpType *type, const Circuit *circuit,
                                   : init_residual(join, spec->residual, schemas, used, err);
 }
 
+Status weir_join_new(Circuit *circuit, const JoinPlan *plan, size_t size, JoinInit init, Op **out,
+                     Error *err)
+{
+    JoinOp *join = weir_mem_zalloc(weir_circuit_env(circuit)->mem, size, err);
+    if (join == NULL) {
+        return err->code;
+    }
+    const Status status = init(join, circuit, plan, err);
+    if (status != WEIR_OK) {
+        join->op.type->free(&join->op);
+        return status;
+    }
+    WEIR_TRY(weir_circuit_add(circuit, &join->op, plan->inputs, 2, err));
+    *out = &join->op;
+    return WEIR_OK;
+}
+
 void weir_join_deinit(JoinOp *join)
 {
     weir_evaluator_free(join->residual.evaluator);

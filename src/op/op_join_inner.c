@@ -73,28 +73,18 @@ static const OpType inner_type = {
     .free = inner_free,
 };
 
-static Status inner_init(InnerJoin *self, const Circuit *circuit, const JoinPlan *plan, Error *err)
+static Status inner_init(JoinOp *join, const Circuit *circuit, const JoinPlan *plan, Error *err)
 {
-    WEIR_TRY(weir_join_init(&self->join, &inner_type, circuit, plan, err));
+    InnerJoin *self = WEIR_DOWNCAST(InnerJoin, join);
+    WEIR_TRY(weir_join_init(join, &inner_type, circuit, plan, err));
     for (size_t s = 0; s < 2; s++) {
-        const RowLayoutSpec spec = join_layout_spec(&self->join.sides[s]);
-        WEIR_TRY(weir_join_trace_init(&self->traces[s], &self->join, &spec, err));
+        const RowLayoutSpec spec = join_layout_spec(&join->sides[s]);
+        WEIR_TRY(weir_join_trace_init(&self->traces[s], join, &spec, err));
     }
     return WEIR_OK;
 }
 
 Status weir_join_inner_new(Circuit *circuit, const JoinPlan *plan, Op **out, Error *err)
 {
-    InnerJoin *self = weir_mem_zalloc(weir_circuit_env(circuit)->mem, sizeof *self, err);
-    if (self == NULL) {
-        return err->code;
-    }
-    const Status status = inner_init(self, circuit, plan, err);
-    if (status != WEIR_OK) {
-        inner_free(&self->join.op);
-        return status;
-    }
-    WEIR_TRY(weir_circuit_add(circuit, &self->join.op, plan->inputs, 2, err));
-    *out = &self->join.op;
-    return WEIR_OK;
+    return weir_join_new(circuit, plan, sizeof(InnerJoin), inner_init, out, err);
 }

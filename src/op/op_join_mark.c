@@ -548,9 +548,9 @@ static Status order_keys(MarkJoin *self, PhysType **phys, Error *err)
     return WEIR_OK;
 }
 
-static Status mark_init(MarkJoin *self, const Circuit *circuit, const JoinPlan *plan, Error *err)
+static Status mark_init(JoinOp *join, const Circuit *circuit, const JoinPlan *plan, Error *err)
 {
-    JoinOp *join = &self->join;
+    MarkJoin *self = WEIR_DOWNCAST(MarkJoin, join);
     PhysType *phys = NULL;
     WEIR_TRY(weir_join_init(join, &mark_type, circuit, plan, err));
     WEIR_TRY(order_keys(self, &phys, err));
@@ -578,16 +578,5 @@ static Status mark_init(MarkJoin *self, const Circuit *circuit, const JoinPlan *
 
 Status weir_join_mark_new(Circuit *circuit, const JoinPlan *plan, Op **out, Error *err)
 {
-    MarkJoin *self = weir_mem_zalloc(weir_circuit_env(circuit)->mem, sizeof *self, err);
-    if (self == NULL) {
-        return err->code;
-    }
-    const Status status = mark_init(self, circuit, plan, err);
-    if (status != WEIR_OK) {
-        mark_free(&self->join.op);
-        return status;
-    }
-    WEIR_TRY(weir_circuit_add(circuit, &self->join.op, plan->inputs, 2, err));
-    *out = &self->join.op;
-    return WEIR_OK;
+    return weir_join_new(circuit, plan, sizeof(MarkJoin), mark_init, out, err);
 }

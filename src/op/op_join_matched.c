@@ -352,17 +352,17 @@ static const OpType matched_type = {
     .free = matched_free,
 };
 
-static Status matched_init(MatchedJoin *self, const Circuit *circuit, const JoinPlan *plan,
-                           Error *err)
+static Status matched_init(JoinOp *join, const Circuit *circuit, const JoinPlan *plan, Error *err)
 {
-    WEIR_TRY(weir_join_init(&self->join, &matched_type, circuit, plan, err));
-    const CircuitEnv *env = self->join.op.env;
+    MatchedJoin *self = WEIR_DOWNCAST(MatchedJoin, join);
+    WEIR_TRY(weir_join_init(join, &matched_type, circuit, plan, err));
+    const CircuitEnv *env = join->op.env;
     for (size_t s = 0; s < 2; s++) {
-        const JoinSide *side = &self->join.sides[s];
+        const JoinSide *side = &join->sides[s];
         RowLayoutSpec rows = join_layout_spec(side);
         rows.state_bytes = matched_is_counted(self, s) ? sizeof(MatchState) : 0;
         const RowLayoutSpec delta = {.key = side->phys, .key_count = side->column_count};
-        WEIR_TRY(weir_join_trace_init(&self->traces[s], &self->join, &rows, err));
+        WEIR_TRY(weir_join_trace_init(&self->traces[s], join, &rows, err));
         WEIR_TRY(weir_row_table_init(&self->pending[s], env->mem, env->pool, &delta, err));
         weir_touched_init(&self->touched[s], env->mem, env->pool, sizeof(MatchEntry));
         self->has_pending[s] = true;
@@ -372,16 +372,5 @@ static Status matched_init(MatchedJoin *self, const Circuit *circuit, const Join
 
 Status weir_join_matched_new(Circuit *circuit, const JoinPlan *plan, Op **out, Error *err)
 {
-    MatchedJoin *self = weir_mem_zalloc(weir_circuit_env(circuit)->mem, sizeof *self, err);
-    if (self == NULL) {
-        return err->code;
-    }
-    const Status status = matched_init(self, circuit, plan, err);
-    if (status != WEIR_OK) {
-        matched_free(&self->join.op);
-        return status;
-    }
-    WEIR_TRY(weir_circuit_add(circuit, &self->join.op, plan->inputs, 2, err));
-    *out = &self->join.op;
-    return WEIR_OK;
+    return weir_join_new(circuit, plan, sizeof(MatchedJoin), matched_init, out, err);
 }

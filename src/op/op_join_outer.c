@@ -342,12 +342,13 @@ static const OpType outer_type = {
     .free = outer_free,
 };
 
-static Status outer_init(OuterJoin *self, const Circuit *circuit, const JoinPlan *plan, Error *err)
+static Status outer_init(JoinOp *join, const Circuit *circuit, const JoinPlan *plan, Error *err)
 {
-    WEIR_TRY(weir_join_init(&self->join, &outer_type, circuit, plan, err));
-    const CircuitEnv *env = self->join.op.env;
+    OuterJoin *self = WEIR_DOWNCAST(OuterJoin, join);
+    WEIR_TRY(weir_join_init(join, &outer_type, circuit, plan, err));
+    const CircuitEnv *env = join->op.env;
     for (size_t s = 0; s < 2; s++) {
-        const JoinSide *side = &self->join.sides[s];
+        const JoinSide *side = &join->sides[s];
         const RowLayoutSpec rows = join_layout_spec(side);
         const RowLayoutSpec keys = {
             .key = side->phys,
@@ -355,7 +356,7 @@ static Status outer_init(OuterJoin *self, const Circuit *circuit, const JoinPlan
             .state_bytes = sizeof(int64_t),
         };
         weir_join_pending_init(&self->pending[s], env->mem);
-        WEIR_TRY(weir_join_trace_init(&self->traces[s], &self->join, &rows, err));
+        WEIR_TRY(weir_join_trace_init(&self->traces[s], join, &rows, err));
         WEIR_TRY(weir_row_table_init(&self->changed[s], env->mem, env->pool, &keys, err));
         self->has_changed[s] = true;
     }
@@ -364,16 +365,5 @@ static Status outer_init(OuterJoin *self, const Circuit *circuit, const JoinPlan
 
 Status weir_join_outer_new(Circuit *circuit, const JoinPlan *plan, Op **out, Error *err)
 {
-    OuterJoin *self = weir_mem_zalloc(weir_circuit_env(circuit)->mem, sizeof *self, err);
-    if (self == NULL) {
-        return err->code;
-    }
-    const Status status = outer_init(self, circuit, plan, err);
-    if (status != WEIR_OK) {
-        outer_free(&self->join.op);
-        return status;
-    }
-    WEIR_TRY(weir_circuit_add(circuit, &self->join.op, plan->inputs, 2, err));
-    *out = &self->join.op;
-    return WEIR_OK;
+    return weir_join_new(circuit, plan, sizeof(OuterJoin), outer_init, out, err);
 }

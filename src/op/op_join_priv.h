@@ -89,6 +89,13 @@ typedef struct JoinPlan {
 Status weir_join_init(JoinOp *join, const OpType *type, const Circuit *circuit,
                       const JoinPlan *plan, Error *err) WEIR_MUST_CHECK;
 void weir_join_deinit(JoinOp *join);
+
+/* Calls weir_join_init first. After a failure the join's type frees it. */
+typedef Status (*JoinInit)(JoinOp *join, const Circuit *circuit, const JoinPlan *plan, Error *err);
+
+/* A join of so many bytes, of which JoinOp is the head, in the circuit. */
+Status weir_join_new(Circuit *circuit, const JoinPlan *plan, size_t size, JoinInit init, Op **out,
+                     Error *err) WEIR_MUST_CHECK;
 void weir_join_describe(const Op *op, Buf *out);
 
 /* --- constructors of the kinds ---------------------------------------------------------------- */

@@ -164,28 +164,18 @@ static const OpType semi_type = {
     .free = semi_free,
 };
 
-static Status semi_init(SemiJoin *self, const Circuit *circuit, const JoinPlan *plan, Error *err)
+static Status semi_init(JoinOp *join, const Circuit *circuit, const JoinPlan *plan, Error *err)
 {
-    WEIR_TRY(weir_join_init(&self->join, &semi_type, circuit, plan, err));
-    weir_join_pending_init(&self->pending, self->join.op.env->mem);
-    const RowLayoutSpec left = join_layout_spec(&self->join.sides[0]);
-    WEIR_TRY(weir_join_trace_init(&self->left, &self->join, &left, err));
-    const JoinSide *right = &self->join.sides[1];
-    return weir_join_counts_init(&self->right, &self->join, right->phys, right->key_count, err);
+    SemiJoin *self = WEIR_DOWNCAST(SemiJoin, join);
+    WEIR_TRY(weir_join_init(join, &semi_type, circuit, plan, err));
+    weir_join_pending_init(&self->pending, join->op.env->mem);
+    const RowLayoutSpec left = join_layout_spec(&join->sides[0]);
+    WEIR_TRY(weir_join_trace_init(&self->left, join, &left, err));
+    const JoinSide *right = &join->sides[1];
+    return weir_join_counts_init(&self->right, join, right->phys, right->key_count, err);
 }
 
 Status weir_join_semi_new(Circuit *circuit, const JoinPlan *plan, Op **out, Error *err)
 {
-    SemiJoin *self = weir_mem_zalloc(weir_circuit_env(circuit)->mem, sizeof *self, err);
-    if (self == NULL) {
-        return err->code;
-    }
-    const Status status = semi_init(self, circuit, plan, err);
-    if (status != WEIR_OK) {
-        semi_free(&self->join.op);
-        return status;
-    }
-    WEIR_TRY(weir_circuit_add(circuit, &self->join.op, plan->inputs, 2, err));
-    *out = &self->join.op;
-    return WEIR_OK;
+    return weir_join_new(circuit, plan, sizeof(SemiJoin), semi_init, out, err);
 }
