@@ -45,9 +45,15 @@ static double divide(i128 sum, int64_t count, double scale)
     return (double)(cast_long_double(sum) / divisor);
 }
 
-Status weir_finish_avg(const AggregateFinish *of, Error *err)
+static double divide_small(i128 sum, int64_t count, double scale)
 {
-    WEIR_UNUSED(err);
+    return (double)sum / ((double)count * scale);
+}
+
+typedef double (*Divide)(i128 sum, int64_t count, double scale);
+
+static inline Status finish_sums(const AggregateFinish *of, Divide quotient)
+{
     WEIR_ASSERT(of->out->phys == PHYS_F64);
     double *out = of->out->data;
     const double scale = scale_of(of->arg);
@@ -57,28 +63,22 @@ Status weir_finish_avg(const AggregateFinish *of, Error *err)
         if (state->count <= 0) {
             finish_null(of, i);
         } else {
-            out[i] = divide(sum_state_value(state), state->count, scale);
+            out[i] = quotient(sum_state_value(state), state->count, scale);
         }
     }
     return WEIR_OK;
 }
 
+Status weir_finish_avg(const AggregateFinish *of, Error *err)
+{
+    WEIR_UNUSED(err);
+    return finish_sums(of, divide);
+}
+
 Status weir_finish_avg_small(const AggregateFinish *of, Error *err)
 {
     WEIR_UNUSED(err);
-    WEIR_ASSERT(of->out->phys == PHYS_F64);
-    double *out = of->out->data;
-    const double scale = scale_of(of->arg);
-    for (size_t i = 0; i < of->count; i++) {
-        const SumState *state = finish_state(of, i);
-        out[i] = 0;
-        if (state->count <= 0) {
-            finish_null(of, i);
-        } else {
-            out[i] = (double)sum_state_value(state) / ((double)state->count * scale);
-        }
-    }
-    return WEIR_OK;
+    return finish_sums(of, divide_small);
 }
 
 Status weir_finish_avg_wide(const AggregateFinish *of, Error *err)
