@@ -1,5 +1,5 @@
 /* engine_group.c: GROUP BY key: sum(value), count(*), with the delta that it puts out. */
-#include "world.h"
+#include "race.h"
 
 #include <stdio.h>
 
@@ -13,9 +13,8 @@ typedef struct GroupBench {
     Op *tap;
     FloorGroups *floors[SIDE_COUNT];
     uint64_t floor_rows;
-    Samples samples[SIDE_COUNT];
     Table table;
-    Delta deltas[GROUP_STEPS];
+    Race race;
 } GroupBench;
 
 static void count_rows(void *user, const FloorGroupBatch *batch)
@@ -24,9 +23,10 @@ static void count_rows(void *user, const FloorGroupBatch *batch)
     *rows += batch->count;
 }
 
-static void group_apply(GroupBench *bench, GroupSide side, const FloorDelta *delta)
+static void group_apply(void *user, size_t side, const FloorDelta *delta)
 {
-    switch (side) {
+    GroupBench *const bench = user;
+    switch ((GroupSide)side) {
     case SIDE_OURS: step_delta(bench->circuit, bench->source, delta); break;
     case SIDE_PLAIN: floor_groups_plain(bench->floors[side], delta); break;
     case SIDE_PREFETCH: floor_groups_prefetch(bench->floors[side], delta); break;
@@ -37,24 +37,10 @@ static void group_apply(GroupBench *bench, GroupSide side, const FloorDelta *del
     }
 }
 
-static void group_run(GroupBench *bench, World *world)
-{
-    for (size_t i = 0; i < GROUP_STEPS; i++) {
-        delta_make(&bench->deltas[i], &bench->table, &world->random);
-    }
-    for (GroupSide side = SIDE_OURS; side < SIDE_COUNT; side++) {
-        const double start = bench_cpu_ms();
-        for (size_t i = 0; i < GROUP_STEPS; i++) {
-            const FloorDelta delta = delta_floor(&bench->deltas[i]);
-            group_apply(bench, side, &delta);
-        }
-        samples_add(&bench->samples[side],
-                    (bench_cpu_ms() - start) * 1e6 / (GROUP_STEPS * (double)DELTA_ROWS));
-    }
-}
-
 static void group_init(GroupBench *bench, World *world, size_t group_count)
 {
+    static const char *const names[SIDE_COUNT] = {NULL, "plain loop, no output",
+                                                  "prefetching, no output", "prefetching + output"};
     static const TypeId types[] = {TYPE_INTEGER, TYPE_BIGINT};
     const size_t rows = WEIR_MAX(4 * group_count, (size_t)1000000);
     const GroupSpec spec = {.key = 0, .value = 1, .sum = TYPE_HUGEINT};
@@ -68,9 +54,15 @@ static void group_init(GroupBench *bench, World *world, size_t group_count)
         bench->floors[side] = side == SIDE_OURS ? NULL : floor_groups_new(group_count);
         group_apply(bench, side, &all);
     }
-    for (size_t i = 0; i < GROUP_STEPS; i++) {
-        delta_init(&bench->deltas[i], DELTA_ROWS);
-    }
+    bench->race = (Race){
+        .side_count = SIDE_COUNT,
+        .step_count = GROUP_STEPS,
+        .names = names,
+        .target_side = SIDE_STEP,
+        .apply = group_apply,
+        .user = bench,
+        .table = &bench->table,
+    };
 }
 
 static void group_deinit(GroupBench *bench)
@@ -79,40 +71,20 @@ static void group_deinit(GroupBench *bench)
     for (GroupSide side = SIDE_PLAIN; side < SIDE_COUNT; side++) {
         floor_groups_free(bench->floors[side]);
     }
-    for (size_t i = 0; i < GROUP_STEPS; i++) {
-        delta_deinit(&bench->deltas[i]);
-    }
     table_deinit(&bench->table);
 }
 
 void bench_group(World *world, size_t group_count)
 {
-    static const char *const names[SIDE_COUNT] = {NULL, "plain loop, no output",
-                                                  "prefetching, no output", "prefetching + output"};
     char label[64];
     GroupBench bench = {0};
     group_init(&bench, world, group_count);
-    group_run(&bench, world); /* warms up */
-    for (GroupSide side = SIDE_OURS; side < SIDE_COUNT; side++) {
-        bench.samples[side].count = 0;
-    }
-    for (size_t run = 0; run < world->runs; run++) {
-        group_run(&bench, world);
-    }
+    race_run(&bench.race, world);
     if (bench.tap->rows_out != bench.floor_rows) {
         bench_fail("groups: %llu rows against %llu", (unsigned long long)bench.tap->rows_out,
                    (unsigned long long)bench.floor_rows);
     }
     (void)snprintf(label, sizeof label, "GROUP BY sum, count; %zu groups", group_count);
-    for (GroupSide side = SIDE_PLAIN; side < SIDE_COUNT; side++) {
-        report_comparison(&(Comparison){
-            .label = label,
-            .unit = "ns/row",
-            .what = names[side],
-            .ours = &bench.samples[SIDE_OURS],
-            .theirs = &bench.samples[side],
-            .target = side == SIDE_STEP ? AT_MOST(2) : NO_TARGET,
-        });
-    }
+    race_report(&bench.race, label);
     group_deinit(&bench);
 }

@@ -1,6 +1,6 @@
 /* engine_join.c: inner join on one key. The right side holds every key once; the left side changes,
  * and is an arrangement itself. */
-#include "world.h"
+#include "race.h"
 
 #include <stdio.h>
 
@@ -16,37 +16,21 @@ typedef struct JoinBench {
     FloorRows *floors[SIDE_COUNT];
     FloorRows *partner; /* the right side of the floors */
     uint64_t floor_rows;
-    Samples samples[SIDE_COUNT];
     Table table;
     Table keys; /* the right side */
-    Delta deltas[JOIN_STEPS];
+    Race race;
 } JoinBench;
 
-static void join_apply(JoinBench *bench, JoinSide side, const FloorDelta *delta)
+static void join_apply(void *user, size_t side, const FloorDelta *delta)
 {
-    switch (side) {
+    JoinBench *const bench = user;
+    switch ((JoinSide)side) {
     case SIDE_OURS: step_delta(bench->circuit, bench->left, delta); break;
     case SIDE_PLAIN: floor_join_plain(bench->floors[side], bench->partner, delta); break;
     case SIDE_PREFETCH:
         bench->floor_rows += floor_join_prefetch(bench->floors[side], bench->partner, delta);
         break;
     case SIDE_COUNT: break;
-    }
-}
-
-static void join_run(JoinBench *bench, World *world)
-{
-    for (size_t i = 0; i < JOIN_STEPS; i++) {
-        delta_make(&bench->deltas[i], &bench->table, &world->random);
-    }
-    for (JoinSide side = SIDE_OURS; side < SIDE_COUNT; side++) {
-        const double start = bench_cpu_ms();
-        for (size_t i = 0; i < JOIN_STEPS; i++) {
-            const FloorDelta delta = delta_floor(&bench->deltas[i]);
-            join_apply(bench, side, &delta);
-        }
-        samples_add(&bench->samples[side],
-                    (bench_cpu_ms() - start) * 1e6 / (JOIN_STEPS * (double)DELTA_ROWS));
     }
 }
 
@@ -67,6 +51,7 @@ static void keys_init(Table *keys, Random *random, size_t count)
 
 static void join_init(JoinBench *bench, World *world, size_t row_count)
 {
+    static const char *const names[SIDE_COUNT] = {NULL, "plain loop", "prefetching"};
     static const TypeId types[] = {TYPE_INTEGER, TYPE_BIGINT};
     const Schema *const schema = world_schema(world, types, 2);
     bench->circuit = world_circuit(world);
@@ -85,9 +70,15 @@ static void join_init(JoinBench *bench, World *world, size_t row_count)
         bench->floors[side] = side == SIDE_OURS ? NULL : floor_rows_new(row_count);
         join_apply(bench, side, &left);
     }
-    for (size_t i = 0; i < JOIN_STEPS; i++) {
-        delta_init(&bench->deltas[i], DELTA_ROWS);
-    }
+    bench->race = (Race){
+        .side_count = SIDE_COUNT,
+        .step_count = JOIN_STEPS,
+        .names = names,
+        .target_side = SIDE_PREFETCH,
+        .apply = join_apply,
+        .user = bench,
+        .table = &bench->table,
+    };
 }
 
 static void join_deinit(JoinBench *bench)
@@ -97,40 +88,21 @@ static void join_deinit(JoinBench *bench)
         floor_rows_free(bench->floors[side]);
     }
     floor_rows_free(bench->partner);
-    for (size_t i = 0; i < JOIN_STEPS; i++) {
-        delta_deinit(&bench->deltas[i]);
-    }
     table_deinit(&bench->table);
     table_deinit(&bench->keys);
 }
 
 void bench_join(World *world, size_t row_count)
 {
-    static const char *const names[SIDE_COUNT] = {NULL, "plain loop", "prefetching"};
     char label[64];
     JoinBench bench = {0};
     join_init(&bench, world, row_count);
-    join_run(&bench, world); /* warms up */
-    for (JoinSide side = SIDE_OURS; side < SIDE_COUNT; side++) {
-        bench.samples[side].count = 0;
-    }
-    for (size_t run = 0; run < world->runs; run++) {
-        join_run(&bench, world);
-    }
+    race_run(&bench.race, world);
     if (bench.tap->rows_out != bench.floor_rows) {
         bench_fail("join: %llu rows against %llu", (unsigned long long)bench.tap->rows_out,
                    (unsigned long long)bench.floor_rows);
     }
     (void)snprintf(label, sizeof label, "inner join, index of %zu rows", row_count);
-    for (JoinSide side = SIDE_PLAIN; side < SIDE_COUNT; side++) {
-        report_comparison(&(Comparison){
-            .label = label,
-            .unit = "ns/row",
-            .what = names[side],
-            .ours = &bench.samples[SIDE_OURS],
-            .theirs = &bench.samples[side],
-            .target = side == SIDE_PREFETCH ? AT_MOST(2) : NO_TARGET,
-        });
-    }
+    race_report(&bench.race, label);
     join_deinit(&bench);
 }
