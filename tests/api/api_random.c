@@ -185,7 +185,8 @@ static void put_statement(World *world, size_t connection, char *sql)
     const bool can_return = strncmp(sql, "INSERT", 6) == 0 || strncmp(sql, "UPDATE", 6) == 0 ||
                             strncmp(sql, "DELETE", 6) == 0;
     if (can_return && rng_below(&world->rng, 6) == 0) {
-        strcat(sql, " RETURNING id, g + 1 AS h");
+        const size_t size = strlen(sql);
+        (void)snprintf(sql + size, SQL_SIZE - size, " RETURNING id, g + 1 AS h");
     }
 }
 
@@ -219,8 +220,13 @@ static char *sorted(char *text)
         return text;
     }
     char *const copy = strdup(text);
-    for (char *line = strtok(copy, "\n"); line != NULL && count < 4096; line = strtok(NULL, "\n")) {
+    for (char *line = copy; *line != '\0' && count < 4096;) {
+        char *const end = strchr(line, '\n');
         lines[count++] = line;
+        line = end == NULL ? line + strlen(line) : end + 1;
+        if (end != NULL) {
+            *end = '\0';
+        }
     }
     qsort(lines, count, sizeof lines[0], compare_lines);
     text[0] = '\0';
