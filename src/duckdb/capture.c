@@ -117,12 +117,11 @@ static Status execute_session(Capture *capture, const char *sql, CapturedResult 
     return status;
 }
 
-/* Something that is no DML: it is run as it is, and told of afterwards. */
-static Status execute_other(Capture *capture, const char *sql, const WriteShape *shape,
-                            CapturedResult *out, Error *err)
+/* It may do anything: it is run as it is, and told of afterwards. */
+static Status execute_unknown(Capture *capture, const char *sql, CapturedResult *out, Error *err)
 {
     WEIR_TRY(execute_session(capture, sql, out, err));
-    capture->is_unknown = capture->is_unknown || shape->kind == WRITE_UNKNOWN;
+    capture->is_unknown = true;
     capture->has_definitions = true;
     return capture->is_in_transaction ? WEIR_OK : commit(capture, NULL, NULL, err);
 }
@@ -137,25 +136,29 @@ static void roll_back(Capture *capture)
     weir_capture_forget(capture);
 }
 
+Status weir_capture_end_alone(Capture *capture, Status status, CapturedResult *out, Error *err)
+{
+    CapturedResult ignored = {0};
+    if (status == WEIR_OK) {
+        status = commit(capture, "COMMIT", &ignored, err);
+        weir_captured_result_deinit(&ignored, capture->mem);
+        if (status != WEIR_OK) {
+            weir_captured_result_deinit(out, capture->mem);
+        }
+    }
+    if (status != WEIR_OK) {
+        roll_back(capture);
+    }
+    return status;
+}
+
 /* A transaction of its own around the statement. */
 static Status execute_alone(Capture *capture, const char *sql, const WriteShape *shape,
                             const CaptureTarget *target, CapturedResult *out, Error *err)
 {
-    CapturedResult ignored = {0};
     WEIR_TRY(weir_query_run(capture->connection, "BEGIN", err));
-    Status status = weir_capture_run(capture, sql, shape, target, out, err);
-    if (status != WEIR_OK) {
-        roll_back(capture);
-        return status;
-    }
-    status = commit(capture, "COMMIT", &ignored, err);
-    weir_captured_result_deinit(&ignored, capture->mem);
-    if (status != WEIR_OK) {
-        weir_captured_result_deinit(out, capture->mem);
-        roll_back(capture);
-        return status;
-    }
-    return WEIR_OK;
+    const Status status = weir_capture_run(capture, sql, shape, target, out, err);
+    return weir_capture_end_alone(capture, status, out, err);
 }
 
 /* A table that nobody follows, or that cannot be told: if one began to be followed meanwhile, it may
@@ -187,6 +190,14 @@ static Status execute_rows(Capture *capture, const char *sql, const WriteShape *
                : execute_unfollowed(capture, sql, target, out, err);
 }
 
+static Status execute_definition(Capture *capture, const char *sql, const WriteShape *shape,
+                                 CapturedResult *out, Error *err)
+{
+    const Status status = weir_capture_define(capture, sql, shape, out, err);
+    forget_names(capture);
+    return status;
+}
+
 static Status execute_begin(Capture *capture, const char *sql, CapturedResult *out, Error *err)
 {
     WEIR_TRY(weir_capture_plain(capture, sql, out, err));
@@ -207,6 +218,13 @@ static bool is_aborted(Capture *capture)
 static Status execute_finish(Capture *capture, const char *sql, bool is_commit, CapturedResult *out,
                              Error *err)
 {
+    if (is_commit && capture->is_doomed) {
+        capture->is_in_transaction = false;
+        roll_back(capture);
+        return weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS,
+                              "the transaction was rolled back: a statement of it was refused "
+                              "because views read what it changes");
+    }
     const bool is_told =
         is_commit && capture->is_in_transaction && has_changes(capture) && !is_aborted(capture);
     capture->is_in_transaction = false;
@@ -232,8 +250,8 @@ Status weir_capture_execute(Capture *capture, const char *sql, CapturedResult *o
     case WRITE_COMMIT: return execute_finish(capture, sql, true, out, err);
     case WRITE_ROLLBACK: return execute_finish(capture, sql, false, out, err);
     case WRITE_SESSION: return execute_session(capture, sql, out, err);
-    case WRITE_DEFINITION:
-    case WRITE_UNKNOWN: return execute_other(capture, sql, &shape, out, err);
+    case WRITE_DEFINITION: return execute_definition(capture, sql, &shape, out, err);
+    case WRITE_UNKNOWN: return execute_unknown(capture, sql, out, err);
     default: return execute_rows(capture, sql, &shape, out, err);
     }
 }

@@ -44,6 +44,7 @@ struct Capture {
     bool is_unknown;        /* the transaction may have changed any table */
     bool has_definitions;
     bool has_failed;                   /* a statement of the transaction */
+    bool is_doomed;                    /* the transaction took something from under a view */
     bool has_new_names;                /* names may mean other tables since the transaction began */
     const char *const *volatile_names; /* functions; in the arena; NULL = not loaded */
     uint64_t volatile_epoch;
@@ -57,6 +58,19 @@ CaptureTarget *weir_capture_target(Capture *capture, SqlSpan name);
 
 /* False if the rows that a SELECT gives may be others when it is run again in the transaction. */
 bool weir_capture_is_repeatable(Capture *capture, const char *select);
+
+/* ---- capture.c -------------------------------------------------------------------------------- */
+
+/* Ends a transaction around one statement: commits and tells, or rolls back if status is a failure.
+ * Returns the failure. */
+Status weir_capture_end_alone(Capture *capture, Status status, CapturedResult *out, Error *err)
+    WEIR_MUST_CHECK;
+
+/* ---- capture_define.c ------------------------------------------------------------------------- */
+
+/* Runs a statement that may alter or drop tables. */
+Status weir_capture_define(Capture *capture, const char *sql, const WriteShape *shape,
+                           CapturedResult *out, Error *err) WEIR_MUST_CHECK;
 
 /* ---- capture_rows.c --------------------------------------------------------------------------- */
 

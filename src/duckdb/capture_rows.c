@@ -107,6 +107,7 @@ void weir_capture_forget(Capture *capture)
     capture->is_unknown = false;
     capture->has_definitions = false;
     capture->has_failed = false;
+    capture->is_doomed = false;
 }
 
 /* ---- results ---------------------------------------------------------------------------------- */

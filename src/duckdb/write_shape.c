@@ -355,5 +355,6 @@ WriteShape weir_write_shape(const char *sql)
         }
     }
     shape.kind = kind_of_other(&token);
+    shape.is_cascade = weir_sql_token_is(&token, "drop") && has_word(token, "cascade");
     return shape;
 }

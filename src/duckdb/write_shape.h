@@ -37,6 +37,7 @@ typedef struct WriteShape {
     SqlSpan alias;      /* what the row is called: the alias, or the name */
     SqlSpan others;     /* UPDATE ... FROM, DELETE ... USING: what follows */
     SqlSpan condition;  /* what follows WHERE */
+    bool is_cascade;    /* DROP ... CASCADE */
     bool has_returning; /* the last clause is RETURNING */
     bool is_plain; /* others and condition call no function and hold no query: they give the same
                            rows whenever they are evaluated */

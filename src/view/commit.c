@@ -48,6 +48,39 @@ Status weir_engine_capture_shape(Engine *engine, const TableName *name, Arena *a
     return status;
 }
 
+static bool reads(const View *view, const TrackedTable *table)
+{
+    for (size_t i = 0; i < view->input_count; i++) {
+        if (view->inputs[i].table == table) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Status weir_engine_visit_followed(Engine *engine,
+                                  Status (*visit)(void *user, const FollowedTable *table,
+                                                  Error *err),
+                                  void *user, Error *err)
+{
+    Status status = WEIR_OK;
+    weir_lock_acquire(&engine->lock);
+    for (size_t i = 0; i < engine->table_count; i++) {
+        const TrackedTable *const table = engine->tables[i];
+        const Schema columns = {
+            .count = table->column_count, .types = table->types, .names = table->columns};
+        for (size_t k = 0; k < engine->view_count && status == WEIR_OK; k++) {
+            const FollowedTable followed = {
+                .name = &table->name, .columns = &columns, .view = &engine->views[k]->name};
+            if (table->error.code == WEIR_OK && reads(engine->views[k], table)) {
+                status = visit(user, &followed, err);
+            }
+        }
+    }
+    weir_lock_release(&engine->lock);
+    return status;
+}
+
 static const TableChange *find_change(const EngineCommit *commit, const TableName *name)
 {
     for (size_t i = 0; i < commit->change_count; i++) {

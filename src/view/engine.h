@@ -185,6 +185,20 @@ uint64_t weir_engine_epoch(const Engine *engine);
 Status weir_engine_capture_shape(Engine *engine, const TableName *name, Arena *arena,
                                  CaptureShape *out, Error *err) WEIR_MUST_CHECK;
 
+/* A followed table and a view that reads it. */
+typedef struct FollowedTable {
+    const TableName *name;
+    const Schema *columns; /* the followed ones, with names */
+    const TableName *view;
+} FollowedTable;
+
+/* Calls visit with every view and table that can be followed, the lock held: no call of the engine in
+ * it. */
+Status weir_engine_visit_followed(Engine *engine,
+                                  Status (*visit)(void *user, const FollowedTable *table,
+                                                  Error *err),
+                                  void *user, Error *err) WEIR_MUST_CHECK;
+
 /* The net change of one table. */
 typedef struct TableChange {
     TableName name;

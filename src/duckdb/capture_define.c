@@ -1,0 +1,153 @@
+/* capture_define.c: statements that take tables or columns away from under views are refused.
+ *
+ * The statement is run, and then every followed table is looked at in the same transaction: nobody
+ * has to know what the statement means. In a transaction of the user's that cannot be taken back
+ * alone: the transaction can then only be rolled back. DROP ... CASCADE drops the views as well. */
+#include "duckdb/capture_priv.h"
+
+#include "duckdb/query.h"
+#include "duckdb/type_map.h"
+
+typedef struct Check {
+    Capture *capture;
+    bool is_cascade;
+    Arena arena;
+    const char **views; /* that a cascade drops; in the arena */
+    size_t view_count;
+    size_t view_capacity;
+} Check;
+
+/* The followed columns are there, with their types. */
+static Status look_at(Capture *capture, const FollowedTable *table, Arena *arena, Error *err)
+{
+    Buf sql;
+    duckdb_result result = {0};
+    weir_buf_init(&sql, capture->mem, SIZE_MAX);
+    weir_buf_puts(&sql, "SELECT rowid");
+    for (size_t c = 0; c < table->columns->count; c++) {
+        weir_buf_puts(&sql, ", ");
+        weir_buf_put_sql_name(&sql, table->columns->names[c]);
+    }
+    weir_buf_puts(&sql, " FROM ");
+    weir_name_put_sql(&sql, table->name);
+    weir_buf_puts(&sql, " LIMIT 0");
+    Status status = weir_buf_status(&sql, err);
+    if (status == WEIR_OK) {
+        status = weir_query(capture->connection, sql.data, WEIR_ERR_SOURCE_CHANGED, &result, err);
+    }
+    weir_buf_deinit(&sql);
+    for (size_t c = 0; status == WEIR_OK && c < table->columns->count; c++) {
+        duckdb_logical_type theirs = duckdb_column_logical_type(&result, c + 1);
+        const LogicalType *const type = weir_type_from_duckdb(arena, theirs, err);
+        duckdb_destroy_logical_type(&theirs);
+        if (type == NULL || !weir_type_equal(type, table->columns->types[c])) {
+            status = weir_error_set(err, WEIR_ERR_SOURCE_CHANGED, "column %s has another type",
+                                    table->columns->names[c]);
+        }
+    }
+    duckdb_destroy_result(&result);
+    return status;
+}
+
+static Status note_view(Check *check, const TableName *view, Error *err)
+{
+    if (check->view_count == check->view_capacity) {
+        const size_t capacity = 2 * check->view_capacity + 8;
+        const char **views = weir_arena_calloc(&check->arena, capacity, sizeof *views, err);
+        if (views == NULL) {
+            return err->code;
+        }
+        for (size_t i = 0; i < check->view_count; i++) {
+            views[i] = check->views[i];
+        }
+        check->views = views;
+        check->view_capacity = capacity;
+    }
+    Buf name;
+    weir_buf_init(&name, check->capture->mem, SIZE_MAX);
+    weir_name_put_sql(&name, view);
+    Status status = weir_buf_status(&name, err);
+    if (status == WEIR_OK) {
+        check->views[check->view_count] = weir_arena_strdup(&check->arena, name.data, err);
+        status = check->views[check->view_count] == NULL ? err->code : WEIR_OK;
+    }
+    check->view_count += status == WEIR_OK;
+    weir_buf_deinit(&name);
+    return status;
+}
+
+static Status check_table(void *user, const FollowedTable *table, Error *err)
+{
+    Check *const check = user;
+    Error why = {0};
+    char name[256];
+    const Status status = look_at(check->capture, table, &check->arena, &why);
+    if (status == WEIR_OK) {
+        return WEIR_OK;
+    }
+    if (status != WEIR_ERR_SOURCE_CHANGED) {
+        *err = why;
+        return status;
+    }
+    if (check->is_cascade) {
+        return note_view(check, table->view, err);
+    }
+    weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s reads table %s as it is (%.*s)",
+                   table->view->name, weir_name_text(table->name, name, sizeof name),
+                   (int)strcspn(why.message, "\n"), why.message);
+    weir_error_hint(err, "DROP MATERIALIZED VIEW %s first; DROP TABLE ... CASCADE drops it too",
+                    table->view->name);
+    return err->code;
+}
+
+/* Drops the views that the statement has left without their tables. */
+static void drop_views(const Check *check)
+{
+    for (size_t i = 0; i < check->view_count; i++) {
+        Error ignored = {0}; /* it may be gone with another one */
+        if (weir_engine_drop(check->capture->database->engine, check->views[i], true, NULL,
+                             &ignored) != WEIR_OK) {
+            weir_error_clear(&ignored);
+        }
+    }
+    if (check->view_count > 0) { /* that they broke before they were dropped is no news */
+        Error told = {0};
+        (void)weir_engine_take_notice(check->capture->database->engine, &told);
+    }
+}
+
+static Status run_checked(Capture *capture, const char *sql, Check *check, CapturedResult *out,
+                          Error *err)
+{
+    WEIR_TRY(weir_capture_plain(capture, sql, out, err));
+    const Status status =
+        weir_engine_visit_followed(capture->database->engine, check_table, check, err);
+    if (status != WEIR_OK) {
+        weir_captured_result_deinit(out, capture->mem);
+    }
+    return status;
+}
+
+Status weir_capture_define(Capture *capture, const char *sql, const WriteShape *shape,
+                           CapturedResult *out, Error *err)
+{
+    Check check = {.capture = capture, .is_cascade = shape->is_cascade};
+    const bool is_alone = !capture->is_in_transaction;
+    weir_arena_init(&check.arena, capture->mem, 0);
+    Status status = is_alone ? weir_query_run(capture->connection, "BEGIN", err) : WEIR_OK;
+    if (status == WEIR_OK) {
+        status = run_checked(capture, sql, &check, out, err);
+    }
+    capture->has_definitions = true;
+    capture->has_new_names = true;
+    if (is_alone) {
+        status = weir_capture_end_alone(capture, status, out, err);
+    } else if (status == WEIR_ERR_HAS_DEPENDENTS) {
+        capture->is_doomed = true;
+    }
+    if (status == WEIR_OK && is_alone) {
+        drop_views(&check);
+    }
+    weir_arena_deinit(&check.arena);
+    return status;
+}
