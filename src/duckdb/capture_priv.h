@@ -2,6 +2,7 @@
 #ifndef WEIR_DUCKDB_CAPTURE_PRIV_H
 #define WEIR_DUCKDB_CAPTURE_PRIV_H
 
+#include "base/sql_lexer.h"
 #include "duckdb/capture.h"
 #include "duckdb/write_shape.h"
 #include "trace/page_pool.h"
@@ -18,6 +19,7 @@ typedef struct CaptureTarget {
     CaptureShape shape;
     const char *columns; /* "a", "b": the followed ones; 1 if there is none */
     uint64_t name_epoch; /* of the database, when it was resolved */
+    bool has_generated;  /* columns */
 } CaptureTarget;
 
 /* What the transaction has changed in a table. */
@@ -85,6 +87,20 @@ void weir_capture_forget(Capture *capture);
 Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *shape,
                         const CaptureTarget *target, CapturedResult *out, Error *err)
     WEIR_MUST_CHECK;
+
+/* A SELECT of ours that fails aborts the user's transaction, as his statement would have: then err,
+ * which says only that, becomes what the SELECT said. */
+void weir_capture_prefer(const Error *why, Error *err);
+
+/* The rows that a statement has changed; those it returns are kept for the user. False: no memory. */
+bool weir_capture_count(Capture *capture, const WriteShape *shape, CapturedResult *out,
+                        uint64_t *count);
+
+/* ---- capture_update.c ------------------------------------------------------------------------- */
+
+Status weir_capture_update(Capture *capture, const char *sql, const WriteShape *shape,
+                           const CaptureTarget *target, CapturedTable *table, CapturedResult *out,
+                           Error *err) WEIR_MUST_CHECK;
 
 /* A statement as it is. A failure has DuckDB's message. */
 Status weir_capture_plain(Capture *capture, const char *sql, CapturedResult *out, Error *err)

@@ -1,15 +1,12 @@
 /* capture_rows.c: running a statement so that it tells which rows it changes.
  *
  *   INSERT            RETURNING                                  +
- *   UPDATE            SELECT over its condition first            -
- *                     RETURNING                                  +   as many as before
+ *   UPDATE            capture_update.c                           - and +
  *   DELETE            RETURNING; in a table that the transaction has changed before, a SELECT over its
  *                     condition first (DuckDB 1.4 does not return rows of the transaction itself)   -
  *   TRUNCATE          SELECT first                               -   as many as it says
  *   COPY              the transaction's own rows afterwards, if it had none in the table  +   as many
- *   others            not known
- *
- * RETURNING lists a row of UPDATE ... FROM once for each match: then the counts differ. */
+ *   others            not known */
 #include "duckdb/capture_priv.h"
 
 #include "duckdb/chunk.h"
@@ -203,6 +200,17 @@ static void gather(Gathering *gathering, CapturedResult *from)
 
 /* ---- statements ------------------------------------------------------------------------------- */
 
+void weir_capture_prefer(const Error *why, Error *err)
+{
+    if (why->code != WEIR_OK && strstr(err->message, "transaction is aborted") != NULL) {
+        *err = *why;
+        char *const quoted = strstr(err->message, "\n\nLINE ");
+        if (quoted != NULL) {
+            *quoted = '\0';
+        }
+    }
+}
+
 /* A failure that does not end the transaction, and may quote the text. */
 static bool is_about_text(const Error *err)
 {
@@ -225,7 +233,7 @@ static Status run_returning(Capture *capture, const char *sql, const WriteShape 
     }
     weir_buf_deinit(&text);
     if (status != WEIR_OK) {
-        gathering->table->is_known = false; /* it may have lost the old rows of an UPDATE */
+        gathering->table->is_known = false;
         return is_about_text(err) ? weir_capture_plain(capture, sql, out, err) : status;
     }
     gathering->keeps_chunks = shape->has_returning;
@@ -265,7 +273,7 @@ static void put_select(Buf *sql, const WriteShape *shape, const CaptureTarget *t
 /* Takes the rows out of the table's change that the statement is about to change. False: not known,
  * and nothing was taken, or the table is not known any more. */
 static bool take_old_rows(Capture *capture, const WriteShape *shape, const CaptureTarget *target,
-                          Gathering *gathering)
+                          Gathering *gathering, Error *why)
 {
     Error ignored = {0};
     CapturedResult rows = {0};
@@ -274,28 +282,13 @@ static bool take_old_rows(Capture *capture, const WriteShape *shape, const Captu
     put_select(&sql, shape, target);
     const bool is_taken = weir_buf_status(&sql, &ignored) == WEIR_OK &&
                           (shape->is_plain || weir_capture_is_repeatable(capture, sql.data)) &&
-                          weir_capture_plain(capture, sql.data, &rows, &ignored) == WEIR_OK;
+                          weir_capture_plain(capture, sql.data, &rows, why) == WEIR_OK;
     if (is_taken) {
         gather(gathering, &rows);
         weir_captured_result_deinit(&rows, capture->mem);
     }
     weir_buf_deinit(&sql);
     return is_taken;
-}
-
-static Status run_update(Capture *capture, const char *sql, const WriteShape *shape,
-                         const CaptureTarget *target, CapturedTable *table, CapturedResult *out,
-                         Error *err)
-{
-    Gathering old = {.capture = capture, .table = table, .sign = -1};
-    Gathering new = {.capture = capture, .table = table, .sign = 1};
-    if (!take_old_rows(capture, shape, target, &old)) {
-        table->is_known = false;
-        return weir_capture_plain(capture, sql, out, err);
-    }
-    WEIR_TRY(run_returning(capture, sql, shape, target, &new, out, err));
-    table->is_known = table->is_known && old.row_count == new.row_count;
-    return WEIR_OK;
 }
 
 /* What a statement without RETURNING says; it has no rows of the user's. */
@@ -306,15 +299,39 @@ static uint64_t count_changed(CapturedResult *out)
                : UINT64_MAX;
 }
 
+bool weir_capture_count(Capture *capture, const WriteShape *shape, CapturedResult *out,
+                        uint64_t *count)
+{
+    Error ignored = {0};
+    if (!shape->has_returning) {
+        *count = count_changed(out);
+        return true;
+    }
+    *count = 0;
+    for (;;) {
+        duckdb_data_chunk chunk = duckdb_fetch_chunk(out->result);
+        if (chunk == NULL) {
+            return true;
+        }
+        *count += duckdb_data_chunk_get_size(chunk);
+        if (keep_chunk(capture, out, chunk, &ignored) != WEIR_OK) {
+            duckdb_destroy_data_chunk(&chunk);
+            return false;
+        }
+    }
+}
+
 static Status run_delete(Capture *capture, const char *sql, const WriteShape *shape,
                          const CaptureTarget *target, CapturedTable *table, bool was_touched,
                          CapturedResult *out, Error *err)
 {
+    Error why = {0};
     Gathering old = {.capture = capture, .table = table, .sign = -1};
     if (!was_touched && shape->kind == WRITE_DELETE) {
         return run_returning(capture, sql, shape, target, &old, out, err);
     }
-    const bool is_taken = !shape->has_returning && take_old_rows(capture, shape, target, &old);
+    const bool is_taken =
+        !shape->has_returning && take_old_rows(capture, shape, target, &old, &why);
     const Status status = weir_capture_plain(capture, sql, out, err);
     table->is_known =
         table->is_known && is_taken && status == WEIR_OK && count_changed(out) == old.row_count;
@@ -359,7 +376,7 @@ Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *sha
     Gathering inserted = {.capture = capture, .table = table, .sign = 1};
     switch (shape->kind) {
     case WRITE_INSERT: return run_returning(capture, sql, shape, target, &inserted, out, err);
-    case WRITE_UPDATE: return run_update(capture, sql, shape, target, table, out, err);
+    case WRITE_UPDATE: return weir_capture_update(capture, sql, shape, target, table, out, err);
     case WRITE_DELETE:
     case WRITE_TRUNCATE:
         return run_delete(capture, sql, shape, target, table, was_touched, out, err);

@@ -26,7 +26,8 @@ static const char *plan_text(Capture *capture, const char *sql, Arena *arena)
 static bool resolve(Capture *capture, CaptureTarget *target)
 {
     static const char SQL[] =
-        "SELECT p->>'$.table_info.catalog', p->>'$.table_info.schema', p->>'$.table_info.table' "
+        "SELECT p->>'$.table_info.catalog', p->>'$.table_info.schema', p->>'$.table_info.table', "
+        "system.main.contains(p->>'$.table_info.columns', '\"category\":\"GENERATED\"') "
         "FROM (SELECT system.main.json_serialize_plan($1::VARCHAR)::JSON->'$.plans[0]' AS p)";
     Error ignored = {0};
     const char *const sql =
@@ -44,6 +45,7 @@ static bool resolve(Capture *capture, CaptureTarget *target)
             weir_rows_is_null(&rows, i) ? NULL : weir_rows_text(&rows, i, &target->arena, &ignored);
         is_found = *parts[i] != NULL;
     }
+    target->has_generated = is_found && (weir_rows_is_null(&rows, 3) || weir_rows_bool(&rows, 3));
     weir_rows_deinit(&rows);
     duckdb_destroy_result(&result);
     return is_found;

@@ -148,6 +148,7 @@ static void read_clauses(SqlToken token, const char *others_word, WriteShape *sh
         const Clause next = is_more ? clause_of(&token, &before, others_word) : CLAUSE_NONE;
         if (!is_more || (next != CLAUSE_NONE && next > open)) {
             const SqlSpan span = span_of(start, end);
+            shape->set = open == CLAUSE_SET ? span : shape->set;
             shape->others = open == CLAUSE_OTHERS ? span : shape->others;
             shape->condition = open == CLAUSE_WHERE ? span : shape->condition;
             shape->has_returning = open == CLAUSE_RETURNING || next == CLAUSE_RETURNING;
@@ -157,7 +158,8 @@ static void read_clauses(SqlToken token, const char *others_word, WriteShape *sh
         end = token.end;
         before = token;
     }
-    shape->is_plain = is_plain_span(shape->others) && is_plain_span(shape->condition);
+    shape->is_plain = is_plain_span(shape->set) && is_plain_span(shape->others) &&
+                      is_plain_span(shape->condition);
 }
 
 /* ---- statements ------------------------------------------------------------------------------- */

@@ -35,12 +35,13 @@ typedef struct WriteShape {
     SqlSpan target;     /* the table's name as written */
     SqlSpan relation;   /* UPDATE, DELETE: the name and its alias */
     SqlSpan alias;      /* what the row is called: the alias, or the name */
+    SqlSpan set;        /* UPDATE: what follows SET */
     SqlSpan others;     /* UPDATE ... FROM, DELETE ... USING: what follows */
     SqlSpan condition;  /* what follows WHERE */
     bool is_cascade;    /* DROP ... CASCADE */
     bool has_returning; /* the last clause is RETURNING */
-    bool is_plain; /* others and condition call no function and hold no query: they give the same
-                           rows whenever they are evaluated */
+    bool is_plain; /* set, others and condition call no function and hold no query: they give the
+                           same whenever they are evaluated */
 } WriteShape;
 
 /* The shape points into sql: one statement without its semicolon. */

@@ -1,0 +1,240 @@
+/* capture_update.c: the rows of an UPDATE before and after, by one SELECT before it is run.
+ *
+ *   UPDATE t SET v = v + 1 WHERE id = 5
+ *   SELECT t.k, t.v, t.k, CAST(v + 1 AS BIGINT) FROM t WHERE id = 5
+ *
+ * (A RETURNING clause would make DuckDB write all columns, those of an index too, which is slow and
+ * fails where the plain statement does not.) What the assignments and the condition give must be the
+ * same when they are evaluated twice, every row must be met once, and as many rows must be updated
+ * as were read. */
+#include "duckdb/capture_priv.h"
+
+#include "duckdb/chunk.h"
+
+/* One item of SET. */
+typedef struct Assignment {
+    SqlSpan column;
+    SqlSpan value;
+} Assignment;
+
+enum { MAX_ASSIGNMENTS = 256 };
+
+typedef struct Assignments {
+    size_t count;
+    Assignment items[MAX_ASSIGNMENTS];
+} Assignments;
+
+static bool is_symbol(const SqlToken *token, char c)
+{
+    return token->end - token->start == 1 && *token->start == c;
+}
+
+/* column = value, ...; false if it is anything else: (a, b) = ..., DEFAULT. */
+static bool read_assignments(SqlSpan set, Assignments *out)
+{
+    const char *const end = set.start + set.size;
+    SqlToken token = {.end = set.start};
+    out->count = 0;
+    while (token.end < end) {
+        Assignment *const item = &out->items[out->count];
+        if (out->count == MAX_ASSIGNMENTS || !weir_sql_token_next(&token) ||
+            !weir_sql_token_is_name(&token)) {
+            return false;
+        }
+        item->column = (SqlSpan){token.start, (size_t)(token.end - token.start)};
+        if (!weir_sql_token_next(&token) || !is_symbol(&token, '=')) {
+            return false;
+        }
+        const char *const start = token.end;
+        const char *last = start;
+        bool is_default = false;
+        while (token.end < end && weir_sql_token_next(&token) && token.start < end &&
+               !(token.depth == 0 && is_symbol(&token, ','))) {
+            last = token.end;
+            is_default = is_default || weir_sql_token_is(&token, "default");
+        }
+        item->value = (SqlSpan){start, (size_t)(last - start)};
+        if (last == start || is_default) {
+            return false;
+        }
+        out->count++;
+    }
+    return out->count > 0;
+}
+
+/* The item that assigns the column; NULL = it keeps its value. */
+static const Assignment *find_assignment(const Assignments *all, const char *name, Arena *scratch)
+{
+    Error ignored = {0};
+    for (size_t i = 0; i < all->count; i++) {
+        const SqlSpan column = all->items[i].column;
+        const char *parts[NAME_MAX_PARTS];
+        size_t count = 0;
+        const char *const text = weir_arena_strndup(scratch, column.start, column.size, &ignored);
+        if (text != NULL && weir_name_split(scratch, text, parts, &count, &ignored) == WEIR_OK &&
+            count == 1 && weir_name_part_equal(parts[0], name)) {
+            return &all->items[i];
+        }
+    }
+    return NULL;
+}
+
+static void put_span(Buf *buf, const char *before, SqlSpan span)
+{
+    if (span.start != NULL) {
+        weir_buf_printf(buf, "%s%.*s\n", before, (int)span.size, span.start);
+    }
+}
+
+static void put_old(Buf *sql, const WriteShape *shape, const char *column)
+{
+    put_span(sql, "", shape->alias);
+    weir_buf_putc(sql, '.');
+    weir_buf_put_sql_name(sql, column);
+}
+
+/* The followed columns before, then after, then how often the row is met if it is a join. */
+static void put_select(Buf *sql, const WriteShape *shape, const Schema *schema,
+                       const Assignment *const *assigned)
+{
+    put_span(sql, "", shape->with);
+    weir_buf_puts(sql, "SELECT ");
+    for (size_t c = 0; c < schema->count; c++) {
+        weir_buf_puts(sql, c == 0 ? "" : ", ");
+        put_old(sql, shape, schema->names[c]);
+    }
+    for (size_t c = 0; c < schema->count; c++) {
+        weir_buf_puts(sql, ", ");
+        if (assigned[c] == NULL) {
+            put_old(sql, shape, schema->names[c]);
+        } else {
+            put_span(sql, "CAST((", assigned[c]->value);
+            weir_buf_puts(sql, ") AS ");
+            weir_type_put_sql(sql, schema->types[c]);
+            weir_buf_putc(sql, ')');
+        }
+    }
+    if (shape->others.start != NULL) {
+        put_span(sql, ", system.main.count(*) OVER (PARTITION BY ", shape->alias);
+        weir_buf_puts(sql, ".rowid)");
+    }
+    put_span(sql, " FROM ", shape->relation);
+    put_span(sql, ", ", shape->others);
+    put_span(sql, " WHERE ", shape->condition);
+}
+
+/* ---- gathering -------------------------------------------------------------------------------- */
+
+static Status add_columns(CapturedTable *table, duckdb_data_chunk chunk, size_t first, int64_t sign,
+                          Arena *arena, Error *err)
+{
+    Batch batch;
+    weir_arena_reset(arena);
+    WEIR_TRY(weir_chunk_read(chunk, first, &table->schema, arena, &batch, err));
+    return weir_bag_add(&table->rows, &batch, sign, err);
+}
+
+static bool is_met_once(duckdb_data_chunk chunk, size_t column)
+{
+    const size_t count = duckdb_data_chunk_get_size(chunk);
+    const int64_t *const met = duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, column));
+    for (size_t i = 0; i < count; i++) {
+        if (met[i] != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* *row_count = rows to be updated. False: not all of them are known. */
+static bool gather(Capture *capture, CapturedTable *table, bool is_join, CapturedResult *rows,
+                   uint64_t *row_count)
+{
+    Error ignored = {0};
+    Arena arena;
+    bool is_known = true;
+    const size_t width = table->schema.count;
+    weir_arena_init(&arena, capture->mem, 0);
+    for (;;) {
+        duckdb_data_chunk chunk = duckdb_fetch_chunk(rows->result);
+        if (chunk == NULL) {
+            break;
+        }
+        *row_count += duckdb_data_chunk_get_size(chunk);
+        is_known = is_known && (!is_join || is_met_once(chunk, 2 * width)) &&
+                   add_columns(table, chunk, 0, -1, &arena, &ignored) == WEIR_OK &&
+                   add_columns(table, chunk, width, 1, &arena, &ignored) == WEIR_OK;
+        duckdb_destroy_data_chunk(&chunk);
+    }
+    weir_arena_deinit(&arena);
+    return is_known;
+}
+
+/* ---- the statement ----------------------------------------------------------------------------- */
+
+typedef enum Effect {
+    EFFECT_NONE,    /* no followed column is assigned */
+    EFFECT_KNOWN,   /* the rows were gathered */
+    EFFECT_UNKNOWN, /* or some of them */
+} Effect;
+
+/* why = the failure of the SELECT, if it failed. */
+static Effect read_effect(Capture *capture, const WriteShape *shape, const CaptureTarget *target,
+                          CapturedTable *table, Arena *arena, uint64_t *row_count, Error *why)
+{
+    Error ignored = {0};
+    const Schema *const schema = &target->shape.schema;
+    Assignments *const all = weir_arena_alloc(arena, sizeof *all, &ignored);
+    const Assignment **assigned =
+        weir_arena_calloc(arena, schema->count, sizeof(const Assignment *), &ignored);
+    if (all == NULL || assigned == NULL || target->has_generated ||
+        !read_assignments(shape->set, all)) {
+        return EFFECT_UNKNOWN;
+    }
+    bool has_effect = false;
+    for (size_t c = 0; c < schema->count; c++) {
+        assigned[c] = find_assignment(all, schema->names[c], arena);
+        has_effect = has_effect || assigned[c] != NULL;
+    }
+    if (!has_effect) {
+        return EFFECT_NONE;
+    }
+    Buf sql;
+    CapturedResult rows = {0};
+    weir_buf_init(&sql, capture->mem, SIZE_MAX);
+    put_select(&sql, shape, schema, assigned);
+    bool is_known = weir_buf_status(&sql, &ignored) == WEIR_OK &&
+                    (shape->is_plain || weir_capture_is_repeatable(capture, sql.data)) &&
+                    weir_capture_plain(capture, sql.data, &rows, why) == WEIR_OK;
+    weir_buf_deinit(&sql);
+    if (is_known) {
+        is_known = gather(capture, table, shape->others.start != NULL, &rows, row_count);
+        weir_captured_result_deinit(&rows, capture->mem);
+    }
+    return is_known ? EFFECT_KNOWN : EFFECT_UNKNOWN;
+}
+
+Status weir_capture_update(Capture *capture, const char *sql, const WriteShape *shape,
+                           const CaptureTarget *target, CapturedTable *table, CapturedResult *out,
+                           Error *err)
+{
+    Arena arena;
+    uint64_t expected = 0;
+    uint64_t updated = 0;
+    weir_arena_init(&arena, capture->mem, 0);
+    Error why = {0};
+    const Effect effect = read_effect(capture, shape, target, table, &arena, &expected, &why);
+    weir_arena_deinit(&arena);
+    const Status status = weir_capture_plain(capture, sql, out, err);
+    if (status != WEIR_OK) {
+        weir_capture_prefer(&why, err);
+    }
+    if (effect == EFFECT_NONE) {
+        return status;
+    }
+    const bool is_counted = status == WEIR_OK &&
+                            weir_capture_count(capture, shape, out, &updated) &&
+                            updated == expected;
+    table->is_known = table->is_known && effect == EFFECT_KNOWN && is_counted;
+    return status;
+}
