@@ -132,11 +132,16 @@ static Status sync_locked(Engine *engine, const char *table_name, uint64_t *chan
     return status;
 }
 
-/* A table that a pass had to give up. */
-static bool has_lost_table(const Engine *engine)
+/* A table that a pass had to give up, or a view that was interrupted. */
+static bool has_unfinished(const Engine *engine)
 {
     for (size_t i = 0; i < engine->table_count; i++) {
         if (engine->tables[i]->host_table == NULL) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < engine->view_count; i++) {
+        if (engine->views[i]->is_broken && engine->views[i]->reason.code == WEIR_ERR_INTERRUPTED) {
             return true;
         }
     }
@@ -146,7 +151,7 @@ static bool has_lost_table(const Engine *engine)
 Status weir_engine_freshen(Engine *engine, Error *err)
 {
     if (!engine->auto_sync || engine->table_count == 0 ||
-        (engine->host.is_capturing && !has_lost_table(engine))) {
+        (engine->host.is_capturing && !has_unfinished(engine))) {
         return WEIR_OK;
     }
     WEIR_TRY(engine->host.begin(engine->host.context, err));
