@@ -53,6 +53,16 @@ struct Capture {
     Arena arena;
 };
 
+/* A statement that changes rows of a followed table. */
+typedef struct CaptureRun {
+    Capture *capture;
+    const char *sql;
+    const WriteShape *shape;
+    const CaptureTarget *target;
+    CapturedTable *table;
+    bool was_touched; /* the transaction has changed the table before */
+} CaptureRun;
+
 /* ---- capture_target.c ------------------------------------------------------------------------- */
 
 /* NULL if the name means nothing that can be followed. Valid until the next call. */
@@ -98,9 +108,7 @@ bool weir_capture_count(Capture *capture, const WriteShape *shape, CapturedResul
 
 /* ---- capture_update.c ------------------------------------------------------------------------- */
 
-Status weir_capture_update(Capture *capture, const char *sql, const WriteShape *shape,
-                           const CaptureTarget *target, CapturedTable *table, CapturedResult *out,
-                           Error *err) WEIR_MUST_CHECK;
+Status weir_capture_update(const CaptureRun *run, CapturedResult *out, Error *err) WEIR_MUST_CHECK;
 
 /* A statement as it is. A failure has DuckDB's message. */
 Status weir_capture_plain(Capture *capture, const char *sql, CapturedResult *out, Error *err)

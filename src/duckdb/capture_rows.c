@@ -142,8 +142,8 @@ static Status keep_chunk(Capture *capture, CapturedResult *result, duckdb_data_c
 {
     const size_t count = result->chunk_count;
     if ((count & (count + 1)) == 0) { /* 0, 1, 3, 7, ... are full */
-        duckdb_data_chunk *chunks = weir_mem_realloc(capture->mem, result->chunks,
-                                                     (2 * count + 1) * sizeof *result->chunks, err);
+        duckdb_data_chunk *chunks = weir_mem_realloc(
+            capture->mem, result->chunks, (2 * count + 1) * sizeof(duckdb_data_chunk), err);
         if (chunks == NULL) {
             return err->code;
         }
@@ -219,28 +219,27 @@ static bool is_about_text(const Error *err)
 }
 
 /* The statement, telling its rows. Its failure is that of the user's own text. */
-static Status run_returning(Capture *capture, const char *sql, const WriteShape *shape,
-                            const CaptureTarget *target, Gathering *gathering, CapturedResult *out,
-                            Error *err)
+static Status run_returning(const CaptureRun *run, int64_t sign, CapturedResult *out, Error *err)
 {
+    Gathering gathering = {.capture = run->capture, .table = run->table, .sign = sign};
     Buf text;
-    weir_buf_init(&text, capture->mem, SIZE_MAX);
-    weir_buf_printf(&text, "%s\n%s %s", sql, shape->has_returning ? "," : "RETURNING",
-                    target->columns);
+    weir_buf_init(&text, run->capture->mem, SIZE_MAX);
+    weir_buf_printf(&text, "%s\n%s %s", run->sql, run->shape->has_returning ? "," : "RETURNING",
+                    run->target->columns);
     Status status = weir_buf_status(&text, err);
     if (status == WEIR_OK) {
-        status = weir_capture_plain(capture, text.data, out, err);
+        status = weir_capture_plain(run->capture, text.data, out, err);
     }
     weir_buf_deinit(&text);
     if (status != WEIR_OK) {
-        gathering->table->is_known = false;
-        return is_about_text(err) ? weir_capture_plain(capture, sql, out, err) : status;
+        run->table->is_known = false;
+        return is_about_text(err) ? weir_capture_plain(run->capture, run->sql, out, err) : status;
     }
-    gathering->keeps_chunks = shape->has_returning;
-    gather(gathering, out);
-    out->hidden_columns = WEIR_MAX(target->shape.schema.count, (size_t)1);
-    out->is_counted = !shape->has_returning;
-    out->rows_changed = gathering->row_count;
+    gathering.keeps_chunks = run->shape->has_returning;
+    gather(&gathering, out);
+    out->hidden_columns = WEIR_MAX(run->target->shape.schema.count, (size_t)1);
+    out->is_counted = !run->shape->has_returning;
+    out->rows_changed = gathering.row_count;
     return WEIR_OK;
 }
 
@@ -271,23 +270,25 @@ static void put_select(Buf *sql, const WriteShape *shape, const CaptureTarget *t
 }
 
 /* Takes the rows out of the table's change that the statement is about to change. False: not known,
- * and nothing was taken, or the table is not known any more. */
-static bool take_old_rows(Capture *capture, const WriteShape *shape, const CaptureTarget *target,
-                          Gathering *gathering, Error *why)
+ * and nothing was taken, or the table is not known any more. why = the failure of the SELECT. */
+static bool take_old_rows(const CaptureRun *run, uint64_t *row_count, Error *why)
 {
     Error ignored = {0};
     CapturedResult rows = {0};
+    Gathering old = {.capture = run->capture, .table = run->table, .sign = -1};
     Buf sql;
-    weir_buf_init(&sql, capture->mem, SIZE_MAX);
-    put_select(&sql, shape, target);
-    const bool is_taken = weir_buf_status(&sql, &ignored) == WEIR_OK &&
-                          (shape->is_plain || weir_capture_is_repeatable(capture, sql.data)) &&
-                          weir_capture_plain(capture, sql.data, &rows, why) == WEIR_OK;
+    weir_buf_init(&sql, run->capture->mem, SIZE_MAX);
+    put_select(&sql, run->shape, run->target);
+    const bool is_taken =
+        weir_buf_status(&sql, &ignored) == WEIR_OK &&
+        (run->shape->is_plain || weir_capture_is_repeatable(run->capture, sql.data)) &&
+        weir_capture_plain(run->capture, sql.data, &rows, why) == WEIR_OK;
     if (is_taken) {
-        gather(gathering, &rows);
-        weir_captured_result_deinit(&rows, capture->mem);
+        gather(&old, &rows);
+        weir_captured_result_deinit(&rows, run->capture->mem);
     }
     weir_buf_deinit(&sql);
+    *row_count = old.row_count;
     return is_taken;
 }
 
@@ -321,43 +322,41 @@ bool weir_capture_count(Capture *capture, const WriteShape *shape, CapturedResul
     }
 }
 
-static Status run_delete(Capture *capture, const char *sql, const WriteShape *shape,
-                         const CaptureTarget *target, CapturedTable *table, bool was_touched,
-                         CapturedResult *out, Error *err)
+static Status run_delete(const CaptureRun *run, CapturedResult *out, Error *err)
 {
     Error why = {0};
-    Gathering old = {.capture = capture, .table = table, .sign = -1};
-    if (!was_touched && shape->kind == WRITE_DELETE) {
-        return run_returning(capture, sql, shape, target, &old, out, err);
+    uint64_t expected = 0;
+    if (!run->was_touched && run->shape->kind == WRITE_DELETE) {
+        return run_returning(run, -1, out, err);
     }
-    const bool is_taken =
-        !shape->has_returning && take_old_rows(capture, shape, target, &old, &why);
-    const Status status = weir_capture_plain(capture, sql, out, err);
-    table->is_known =
-        table->is_known && is_taken && status == WEIR_OK && count_changed(out) == old.row_count;
+    const bool is_taken = !run->shape->has_returning && take_old_rows(run, &expected, &why);
+    const Status status = weir_capture_plain(run->capture, run->sql, out, err);
+    if (status != WEIR_OK) {
+        weir_capture_prefer(&why, err);
+    }
+    run->table->is_known =
+        run->table->is_known && is_taken && status == WEIR_OK && count_changed(out) == expected;
     return status;
 }
 
-static Status run_copy(Capture *capture, const char *sql, const WriteShape *shape,
-                       const CaptureTarget *target, CapturedTable *table, bool was_touched,
-                       CapturedResult *out, Error *err)
+static Status run_copy(const CaptureRun *run, CapturedResult *out, Error *err)
 {
     Error ignored = {0};
     CapturedResult rows = {0};
-    Gathering new = {.capture = capture, .table = table, .sign = 1};
-    WEIR_TRY(weir_capture_plain(capture, sql, out, err));
+    Gathering new = {.capture = run->capture, .table = run->table, .sign = 1};
+    WEIR_TRY(weir_capture_plain(run->capture, run->sql, out, err));
     Buf select;
-    weir_buf_init(&select, capture->mem, SIZE_MAX);
-    weir_buf_printf(&select, "SELECT %s FROM %.*s WHERE %s", target->columns,
-                    (int)shape->target.size, shape->target.start, OWN_ROWS);
-    const bool is_taken = !was_touched && weir_buf_status(&select, &ignored) == WEIR_OK &&
-                          weir_capture_plain(capture, select.data, &rows, &ignored) == WEIR_OK;
+    weir_buf_init(&select, run->capture->mem, SIZE_MAX);
+    weir_buf_printf(&select, "SELECT %s FROM %.*s WHERE %s", run->target->columns,
+                    (int)run->shape->target.size, run->shape->target.start, OWN_ROWS);
+    const bool is_taken = !run->was_touched && weir_buf_status(&select, &ignored) == WEIR_OK &&
+                          weir_capture_plain(run->capture, select.data, &rows, &ignored) == WEIR_OK;
     weir_buf_deinit(&select);
     if (is_taken) {
         gather(&new, &rows);
-        weir_captured_result_deinit(&rows, capture->mem);
+        weir_captured_result_deinit(&rows, run->capture->mem);
     }
-    table->is_known = table->is_known && is_taken && count_changed(out) == new.row_count;
+    run->table->is_known = run->table->is_known && is_taken && count_changed(out) == new.row_count;
     return WEIR_OK;
 }
 
@@ -365,22 +364,25 @@ Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *sha
                         const CaptureTarget *target, CapturedResult *out, Error *err)
 {
     const bool was_touched = weir_capture_find_table(capture, &target->name) != NULL;
-    CapturedTable *const table = weir_capture_table(capture, target);
-    if (table == NULL) {
+    const CaptureRun run = {.capture = capture,
+                            .sql = sql,
+                            .shape = shape,
+                            .target = target,
+                            .table = weir_capture_table(capture, target),
+                            .was_touched = was_touched};
+    if (run.table == NULL) {
         capture->is_unknown = true;
         return weir_capture_plain(capture, sql, out, err);
     }
-    if (!table->is_known) {
+    if (!run.table->is_known) {
         return weir_capture_plain(capture, sql, out, err);
     }
-    Gathering inserted = {.capture = capture, .table = table, .sign = 1};
     switch (shape->kind) {
-    case WRITE_INSERT: return run_returning(capture, sql, shape, target, &inserted, out, err);
-    case WRITE_UPDATE: return weir_capture_update(capture, sql, shape, target, table, out, err);
+    case WRITE_INSERT: return run_returning(&run, 1, out, err);
+    case WRITE_UPDATE: return weir_capture_update(&run, out, err);
     case WRITE_DELETE:
-    case WRITE_TRUNCATE:
-        return run_delete(capture, sql, shape, target, table, was_touched, out, err);
-    case WRITE_COPY: return run_copy(capture, sql, shape, target, table, was_touched, out, err);
-    default: table->is_known = false; return weir_capture_plain(capture, sql, out, err);
+    case WRITE_TRUNCATE: return run_delete(&run, out, err);
+    case WRITE_COPY: return run_copy(&run, out, err);
+    default: run.table->is_known = false; return weir_capture_plain(capture, sql, out, err);
     }
 }

@@ -178,18 +178,18 @@ typedef enum Effect {
     EFFECT_UNKNOWN, /* or some of them */
 } Effect;
 
-/* why = the failure of the SELECT, if it failed. */
-static Effect read_effect(Capture *capture, const WriteShape *shape, const CaptureTarget *target,
-                          CapturedTable *table, Arena *arena, uint64_t *row_count, Error *why)
+/* The SELECT, or NULL with *effect telling why there is none. From the arena. */
+static const char *write_select(const CaptureRun *run, Arena *arena, Effect *effect)
 {
     Error ignored = {0};
-    const Schema *const schema = &target->shape.schema;
+    const Schema *const schema = &run->target->shape.schema;
     Assignments *const all = weir_arena_alloc(arena, sizeof *all, &ignored);
     const Assignment **assigned =
         weir_arena_calloc(arena, schema->count, sizeof(const Assignment *), &ignored);
-    if (all == NULL || assigned == NULL || target->has_generated ||
-        !read_assignments(shape->set, all)) {
-        return EFFECT_UNKNOWN;
+    *effect = EFFECT_UNKNOWN;
+    if (all == NULL || assigned == NULL || run->target->has_generated ||
+        !read_assignments(run->shape->set, all)) {
+        return NULL;
     }
     bool has_effect = false;
     for (size_t c = 0; c < schema->count; c++) {
@@ -197,35 +197,46 @@ static Effect read_effect(Capture *capture, const WriteShape *shape, const Captu
         has_effect = has_effect || assigned[c] != NULL;
     }
     if (!has_effect) {
-        return EFFECT_NONE;
+        *effect = EFFECT_NONE;
+        return NULL;
     }
     Buf sql;
-    CapturedResult rows = {0};
-    weir_buf_init(&sql, capture->mem, SIZE_MAX);
-    put_select(&sql, shape, schema, assigned);
-    bool is_known = weir_buf_status(&sql, &ignored) == WEIR_OK &&
-                    (shape->is_plain || weir_capture_is_repeatable(capture, sql.data)) &&
-                    weir_capture_plain(capture, sql.data, &rows, why) == WEIR_OK;
+    weir_buf_init(&sql, run->capture->mem, SIZE_MAX);
+    put_select(&sql, run->shape, schema, assigned);
+    const char *const text = weir_buf_status(&sql, &ignored) == WEIR_OK
+                                 ? weir_arena_strdup(arena, sql.data, &ignored)
+                                 : NULL;
     weir_buf_deinit(&sql);
-    if (is_known) {
-        is_known = gather(capture, table, shape->others.start != NULL, &rows, row_count);
-        weir_captured_result_deinit(&rows, capture->mem);
-    }
-    return is_known ? EFFECT_KNOWN : EFFECT_UNKNOWN;
+    return text;
 }
 
-Status weir_capture_update(Capture *capture, const char *sql, const WriteShape *shape,
-                           const CaptureTarget *target, CapturedTable *table, CapturedResult *out,
-                           Error *err)
+/* why = the failure of the SELECT, if it failed. */
+static Effect read_effect(const CaptureRun *run, uint64_t *row_count, Error *why)
 {
     Arena arena;
+    CapturedResult rows = {0};
+    Effect effect = EFFECT_UNKNOWN;
+    weir_arena_init(&arena, run->capture->mem, 0);
+    const char *const select = write_select(run, &arena, &effect);
+    if (select != NULL &&
+        (run->shape->is_plain || weir_capture_is_repeatable(run->capture, select)) &&
+        weir_capture_plain(run->capture, select, &rows, why) == WEIR_OK) {
+        const bool is_join = run->shape->others.start != NULL;
+        effect = gather(run->capture, run->table, is_join, &rows, row_count) ? EFFECT_KNOWN
+                                                                             : EFFECT_UNKNOWN;
+        weir_captured_result_deinit(&rows, run->capture->mem);
+    }
+    weir_arena_deinit(&arena);
+    return effect;
+}
+
+Status weir_capture_update(const CaptureRun *run, CapturedResult *out, Error *err)
+{
     uint64_t expected = 0;
     uint64_t updated = 0;
-    weir_arena_init(&arena, capture->mem, 0);
     Error why = {0};
-    const Effect effect = read_effect(capture, shape, target, table, &arena, &expected, &why);
-    weir_arena_deinit(&arena);
-    const Status status = weir_capture_plain(capture, sql, out, err);
+    const Effect effect = read_effect(run, &expected, &why);
+    const Status status = weir_capture_plain(run->capture, run->sql, out, err);
     if (status != WEIR_OK) {
         weir_capture_prefer(&why, err);
     }
@@ -233,8 +244,8 @@ Status weir_capture_update(Capture *capture, const char *sql, const WriteShape *
         return status;
     }
     const bool is_counted = status == WEIR_OK &&
-                            weir_capture_count(capture, shape, out, &updated) &&
+                            weir_capture_count(run->capture, run->shape, out, &updated) &&
                             updated == expected;
-    table->is_known = table->is_known && effect == EFFECT_KNOWN && is_counted;
+    run->table->is_known = run->table->is_known && effect == EFFECT_KNOWN && is_counted;
     return status;
 }

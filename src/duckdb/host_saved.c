@@ -119,19 +119,28 @@ static Status can_keep(DuckHost *host, const char *catalog, bool *out, Error *er
     return WEIR_OK;
 }
 
-/* A statement over the catalog's table: before, its name, after; *changed = rows changed. */
-static Status run_bound(DuckHost *host, const char *before, const char *catalog, const char *after,
-                        const char *const *texts, size_t count, uint64_t *changed, Error *err)
+/* A statement over the catalog's table. */
+typedef struct Bound {
+    const char *before;
+    const char *catalog;
+    const char *after;
+    const char *const *texts; /* $1, $2, ... */
+    size_t count;
+} Bound;
+
+/* *changed = rows changed. */
+static Status run_bound(DuckHost *host, const Bound *bound, uint64_t *changed, Error *err)
 {
     Buf sql;
     duckdb_result result = {0};
     weir_buf_init(&sql, host->mem, SIZE_MAX);
-    weir_buf_puts(&sql, before);
-    weir_buf_put_sql_name(&sql, catalog);
-    weir_buf_printf(&sql, "%s%s", SAVED_TABLE, after);
+    weir_buf_puts(&sql, bound->before);
+    weir_buf_put_sql_name(&sql, bound->catalog);
+    weir_buf_printf(&sql, "%s%s", SAVED_TABLE, bound->after);
     Status status = weir_buf_status(&sql, err);
     if (status == WEIR_OK) {
-        status = weir_query_bound(host->saver, sql.data, texts, count, WEIR_ERR_HOST, &result, err);
+        status = weir_query_bound(host->saver, sql.data, bound->texts, bound->count, WEIR_ERR_HOST,
+                                  &result, err);
     }
     weir_buf_deinit(&sql);
     if (status == WEIR_OK) {
@@ -148,15 +157,21 @@ static Status keep(DuckHost *host, const SavedView *view, Error *err)
     const char *const texts[] = {
         view->name.schema,          view->name.name,          view->sql,
         view->settings.search_path, view->settings.time_zone, view->settings.calendar};
-    WEIR_TRY(run_bound(host, "CREATE TABLE IF NOT EXISTS ", catalog,
-                       " (view_schema VARCHAR, view_name VARCHAR, definition VARCHAR, search_path "
-                       "VARCHAR, time_zone VARCHAR, calendar VARCHAR, position BIGINT)",
-                       NULL, 0, &changed, err));
-    WEIR_TRY(run_bound(host, "UPDATE ", catalog,
-                       " SET definition = $3, search_path = $4, time_zone = $5, calendar = $6 "
-                       "WHERE system.main.lower(view_schema) = system.main.lower($1) "
-                       "AND system.main.lower(view_name) = system.main.lower($2)",
-                       texts, WEIR_ARRAY_COUNT(texts), &changed, err));
+    const Bound make = {.before = "CREATE TABLE IF NOT EXISTS ",
+                        .catalog = catalog,
+                        .after = " (view_schema VARCHAR, view_name VARCHAR, definition VARCHAR, "
+                                 "search_path VARCHAR, time_zone VARCHAR, calendar VARCHAR, "
+                                 "position BIGINT)"};
+    const Bound replace = {
+        .before = "UPDATE ",
+        .catalog = catalog,
+        .after = " SET definition = $3, search_path = $4, time_zone = $5, calendar = $6 "
+                 "WHERE system.main.lower(view_schema) = system.main.lower($1) "
+                 "AND system.main.lower(view_name) = system.main.lower($2)",
+        .texts = texts,
+        .count = WEIR_ARRAY_COUNT(texts)};
+    WEIR_TRY(run_bound(host, &make, &changed, err));
+    WEIR_TRY(run_bound(host, &replace, &changed, err));
     if (changed > 0) {
         return WEIR_OK;
     }
@@ -168,8 +183,12 @@ static Status keep(DuckHost *host, const SavedView *view, Error *err)
     weir_buf_puts(&after, SAVED_TABLE);
     Status status = weir_buf_status(&after, err);
     if (status == WEIR_OK) {
-        status = run_bound(host, "INSERT INTO ", catalog, after.data, texts,
-                           WEIR_ARRAY_COUNT(texts), &changed, err);
+        const Bound add = {.before = "INSERT INTO ",
+                           .catalog = catalog,
+                           .after = after.data,
+                           .texts = texts,
+                           .count = WEIR_ARRAY_COUNT(texts)};
+        status = run_bound(host, &add, &changed, err);
     }
     weir_buf_deinit(&after);
     return status;
@@ -188,10 +207,13 @@ static Status forget(DuckHost *host, const TableName *name, Error *err)
     if (!has_table) {
         return WEIR_OK;
     }
-    return run_bound(host, "DELETE FROM ", name->catalog,
-                     " WHERE system.main.lower(view_schema) = system.main.lower($1) "
-                     "AND system.main.lower(view_name) = system.main.lower($2)",
-                     texts, 2, &changed, err);
+    const Bound gone = {.before = "DELETE FROM ",
+                        .catalog = name->catalog,
+                        .after = " WHERE system.main.lower(view_schema) = system.main.lower($1) "
+                                 "AND system.main.lower(view_name) = system.main.lower($2)",
+                        .texts = texts,
+                        .count = WEIR_ARRAY_COUNT(texts)};
+    return run_bound(host, &gone, &changed, err);
 }
 
 Status weir_duck_host_save_view(void *context, const SavedView *view, Error *err)

@@ -111,8 +111,10 @@ void fails(WeirDb *db, const char *sql, const char *message)
 {
     WeirError err = {0};
     char *const rows = try_run(db, sql, &err);
-    if (rows != NULL) {
-        fail_msg("%s gives\n%s, but should fail: %s", sql, rows, message);
+    const bool has_succeeded = rows != NULL;
+    free(rows);
+    if (has_succeeded) {
+        fail_msg("%s succeeds, but should fail: %s", sql, message);
     } else if (strstr(err.message, message) == NULL) {
         fail_msg("%s fails with\n%s, not\n%s", sql, err.message, message);
     }

@@ -6,6 +6,7 @@
  * as long as no other connection writes. */
 #include "api.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,9 +156,9 @@ static void put_other(World *world, char *sql)
 {
     static const char *const FORMS[] = {
         "COPY t (id, g) FROM '@'",
-        "MERGE INTO keyed USING (SELECT # AS id, # AS g) AS s ON keyed.id = s.id "
-        "WHEN MATCHED THEN UPDATE SET g = s.g "
-        "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.g, NULL, NULL)",
+        ("MERGE INTO keyed USING (SELECT # AS id, # AS g) AS s ON keyed.id = s.id "
+         "WHEN MATCHED THEN UPDATE SET g = s.g "
+         "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.g, NULL, NULL)"),
         "SELECT count(*) FROM t",
         "SELECT nosuch FROM t",
         "UPDATE t SET nosuch = #",
@@ -351,7 +352,7 @@ static void test_random(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i < round_count; i++) {
-        (void)printf("seed %llu\n", (unsigned long long)(first_seed + i));
+        (void)printf("seed %" PRIu64 "\n", first_seed + i);
         (void)fflush(stdout);
         play(first_seed + i, i % 2 == 0);
     }
