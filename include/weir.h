@@ -82,6 +82,8 @@ WEIR_API bool weir_take_warning(WeirDb *db, WeirError *out);
 /* Makes the running statement fail with WEIR_ERR_INTERRUPTED as soon as it can. Any thread. */
 WEIR_API void weir_interrupt(WeirDb *db);
 
+/* ---- results -------------------------------------------------------------------------------- */
+
 WEIR_API void weir_result_free(WeirResult *result); /* NULL is allowed */
 WEIR_API size_t weir_result_column_count(const WeirResult *result);
 WEIR_API const char *weir_result_column_name(const WeirResult *result, size_t column);
@@ -100,6 +102,77 @@ WEIR_API WeirStatus weir_result_next(WeirResult *result, bool *has_row, WeirErro
 /* The current row's value as DuckDB prints it, NUL-terminated; NULL for SQL NULL. *size (may be
  * NULL) receives its bytes, since text may hold NUL bytes. Borrowed until the next step. */
 WEIR_API const char *weir_result_text(WeirResult *result, size_t column, size_t *size);
+
+/* ---- the changes of a view ------------------------------------------------------------------
+ *
+ * Every commit that changes a view is a generation: rows with a weight, n > 0 for n equal rows more
+ * and n < 0 for fewer. A subscription hands them out in order, each generation once and whole. It is
+ * pulled: no code of the user runs in a commit, and a commit never waits for a subscriber. What has
+ * not been handed out stays in the feed of the view, which keeps 64 MB; who is further behind gets
+ * WEIR_ERR_TOO_OLD, and begins again with WEIR_SINCE_SNAPSHOT.
+ *
+ *   weir_subscribe(db, "totals", WEIR_SINCE_SNAPSHOT, &changes, &err);
+ *   while (weir_changes_next(changes, -1, &event, &err) == WEIR_OK) {
+ *       if (event == WEIR_EVENT_ROW) {
+ *           add(weir_result_text(weir_changes_row(changes), 0, NULL), weir_changes_weight(changes));
+ *       } else if (event == WEIR_EVENT_COMPLETE) {
+ *           save_place(weir_changes_generation(changes));
+ *       }
+ *   }
+ *   weir_changes_close(changes);
+ *
+ * Threads: a subscription is used by one thread at a time, which need not be the one that uses the
+ * WeirDb; weir_changes_interrupt may be called from any. */
+typedef struct WeirChanges WeirChanges;
+
+/* Instead of a generation. Generations count from the opening of the database by this process, so a
+ * number from an earlier opening says nothing: begin with a snapshot. */
+enum {
+    WEIR_SINCE_SNAPSHOT =
+        -1,              /* the rows of the view as they are, each with weight 1, as if they had
+                                 all come in its present generation; then its changes */
+    WEIR_SINCE_NOW = -2, /* the changes from now on */
+};
+
+typedef enum WeirEvent {
+    WEIR_EVENT_NONE,     /* nothing came in time */
+    WEIR_EVENT_ROW,      /* one row of a generation, or of the snapshot */
+    WEIR_EVENT_COMPLETE, /* all rows of the generation, or of the snapshot, have been handed out: a
+                            subscription since that generation goes on from there */
+} WeirEvent;
+
+/* Subscribes to the changes of a view after generation `since`. It keeps the database open, and may
+ * outlive the WeirDb. Values are printed by the settings that the session of db has now. A generation
+ * that is still to come: WEIR_ERR_ARGUMENT. */
+WEIR_API WeirStatus weir_subscribe(WeirDb *db, const char *view, int64_t since, WeirChanges **out,
+                                   WeirError *err);
+WEIR_API void weir_changes_close(WeirChanges *changes); /* NULL is allowed */
+
+/* The next event; waits for it, at most timeout_ms (0 = does not wait, < 0 = as long as it takes).
+ * WEIR_ERR_BROKEN while the view is broken: when it works again, the difference comes as one
+ * generation. WEIR_ERR_UNKNOWN_VIEW if it was dropped, WEIR_ERR_TOO_OLD also if another view has its
+ * name. A failure within a generation ends the subscription: it is given again and again. */
+WEIR_API WeirStatus weir_changes_next(WeirChanges *changes, int64_t timeout_ms, WeirEvent *event,
+                                      WeirError *err);
+
+/* Makes the call that waits, or if none does the next that would, fail with WEIR_ERR_INTERRUPTED.
+ * Nothing is lost by it. */
+WEIR_API void weir_changes_interrupt(WeirChanges *changes);
+
+/* Of the last event. */
+WEIR_API uint64_t weir_changes_generation(const WeirChanges *changes);
+WEIR_API int64_t weir_changes_weight(const WeirChanges *changes); /* of a WEIR_EVENT_ROW */
+WEIR_API bool weir_changes_is_snapshot(const WeirChanges *changes);
+
+/* The columns of the view, and after a WEIR_EVENT_ROW their values: weir_result_text and
+ * weir_result_column_* are for it, weir_result_next is not. Belongs to the subscription. */
+WEIR_API WeirResult *weir_changes_row(WeirChanges *changes);
+
+/* Gets events for a callback, in the calling thread, until there is none: it waits for the first one
+ * as weir_changes_next does, and for no other. Ends too when the callback returns false. */
+typedef bool (*WeirChangesVisit)(void *user, WeirChanges *changes, WeirEvent event);
+WEIR_API WeirStatus weir_changes_deliver(WeirChanges *changes, int64_t timeout_ms,
+                                         WeirChangesVisit visit, void *user, WeirError *err);
 
 #ifdef __cplusplus
 }

@@ -39,7 +39,13 @@ static Status open_handle(const char *path, duckdb_database *out, Error *err)
     return WEIR_OK;
 }
 
-static void release(OpenDatabase *shared)
+OpenDatabase *weir_open_database_ref(OpenDatabase *shared)
+{
+    atomic_fetch_add(&shared->ref_count, 1);
+    return shared;
+}
+
+void weir_open_database_unref(OpenDatabase *shared)
 {
     WeirDatabase *const database = shared->database;
     if (atomic_fetch_sub(&shared->ref_count, 1) > 1) {
@@ -60,7 +66,7 @@ static Status open_connection(OpenDatabase *shared, duckdb_connection connection
     if (db == NULL || weir_capture_new(shared->database, connection, &capture, err) != WEIR_OK) {
         weir_mem_free(mem, db);
         duckdb_disconnect(&connection);
-        release(shared);
+        weir_open_database_unref(shared);
         return err->code;
     }
     *db = (WeirDb){.shared = shared,
@@ -108,8 +114,7 @@ WeirStatus weir_connect(WeirDb *db, WeirDb **out, WeirError *err)
     if (duckdb_connect(db->shared->handle, &connection) != DuckDBSuccess) {
         return weir_error_set(err, WEIR_ERR_CONNECT, "cannot connect to the database");
     }
-    atomic_fetch_add(&db->shared->ref_count, 1);
-    return open_connection(db->shared, connection, out, err);
+    return open_connection(weir_open_database_ref(db->shared), connection, out, err);
 }
 
 void weir_close(WeirDb *db)
@@ -122,7 +127,7 @@ void weir_close(WeirDb *db)
     weir_capture_free(db->capture);
     duckdb_disconnect(&db->connection);
     weir_mem_free(db->mem, db);
-    release(shared);
+    weir_open_database_unref(shared);
 }
 
 /* The statement of the session, and what Weir runs for it. */
@@ -174,6 +179,20 @@ static Status read_settings(WeirDb *db, Arena *arena, ViewSettings *out, Error *
         duckdb_free(text);
     }
     duckdb_destroy_result(&result);
+    return status;
+}
+
+Status weir_db_connect_alike(WeirDb *db, duckdb_connection *out, Error *err)
+{
+    Arena arena;
+    ViewSettings settings = {0};
+    weir_arena_init(&arena, db->mem, 0);
+    Status status = read_settings(db, &arena, &settings, err);
+    if (status == WEIR_OK) {
+        settings.search_path = NULL; /* names are of no use there */
+        status = weir_connector_connect_session(db->database->connector, &settings, out, err);
+    }
+    weir_arena_deinit(&arena);
     return status;
 }
 

@@ -22,7 +22,6 @@ struct WeirDb {
 };
 
 struct WeirResult {
-    WeirDb *db;
     Mem *mem;
     Arena arena; /* names, types */
     CapturedResult captured;
@@ -43,5 +42,23 @@ struct WeirResult {
 /* Takes the result over. */
 Status weir_result_new(WeirDb *db, CapturedResult *result, WeirResult **out, Error *err)
     WEIR_MUST_CHECK;
+
+/* One whose rows come from elsewhere, a batch at a time. What the schema points to is borrowed, as is
+ * the connection, whose session prints the values. */
+Status weir_result_new_rows(WeirDatabase *database, duckdb_connection connection,
+                            const Schema *schema, WeirResult **out, Error *err) WEIR_MUST_CHECK;
+
+/* The rows are those of the batch from now on, before the first one. */
+Status weir_result_take_batch(WeirResult *result, const Batch *batch, Error *err) WEIR_MUST_CHECK;
+
+/* To the next row of the batch; false behind the last one. */
+bool weir_result_step(WeirResult *result);
+
+/* A connection of its own, with the session's settings that print values. */
+Status weir_db_connect_alike(WeirDb *db, duckdb_connection *out, Error *err) WEIR_MUST_CHECK;
+
+/* A reference to the open database, and its end: the last one closes it. */
+OpenDatabase *weir_open_database_ref(OpenDatabase *shared);
+void weir_open_database_unref(OpenDatabase *shared);
 
 #endif

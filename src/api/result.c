@@ -22,7 +22,28 @@ void weir_result_free(WeirResult *result)
     weir_mem_free(result->mem, result);
 }
 
-/* Names, types, and the types' SQL spelling. */
+/* The schema's types as SQL spells them. */
+static Status result_spell_types(WeirResult *result, Error *err)
+{
+    Status status = WEIR_OK;
+    Buf text;
+    const size_t count = result->schema.count;
+    weir_buf_init(&text, result->mem, (size_t)1 << 24);
+    result->type_texts = weir_arena_calloc(&result->arena, count, sizeof(char *), err);
+    status = result->type_texts == NULL ? err->code : WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < count; i++) {
+        weir_buf_clear(&text);
+        weir_type_put_sql(&text, result->schema.types[i]);
+        WEIR_CHECK(weir_buf_status(&text, err));
+        result->type_texts[i] = weir_arena_strdup(&result->arena, text.data, err);
+        status = result->type_texts[i] == NULL ? err->code : WEIR_OK;
+    }
+done:
+    weir_buf_deinit(&text);
+    return status;
+}
+
+/* Names and types. */
 static Status result_describe(WeirResult *result, Error *err)
 {
     const size_t count =
@@ -30,49 +51,46 @@ static Status result_describe(WeirResult *result, Error *err)
     Arena *const arena = &result->arena;
     const LogicalType **types = weir_arena_calloc(arena, count, sizeof(const LogicalType *), err);
     const char **names = types == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *names, err);
-    result->type_texts =
-        names == NULL ? NULL : weir_arena_calloc(arena, count, sizeof(char *), err);
-    if (result->type_texts == NULL) {
+    if (names == NULL) {
         return err->code;
     }
-    Buf text;
-    Status status = WEIR_OK;
-    weir_buf_init(&text, result->mem, (size_t)1 << 24);
     for (size_t i = 0; i < count; i++) {
         duckdb_logical_type type = duckdb_column_logical_type(&result->captured.result, i);
         types[i] = weir_type_from_duckdb(arena, type, err);
         duckdb_destroy_logical_type(&type);
-        status = types[i] == NULL ? err->code : WEIR_OK;
-        WEIR_CHECK(status);
-        names[i] = weir_arena_strdup(arena, duckdb_column_name(&result->captured.result, i), err);
-        status = names[i] == NULL ? err->code : WEIR_OK;
-        WEIR_CHECK(status);
-        weir_buf_clear(&text);
-        weir_type_put_sql(&text, types[i]);
-        WEIR_CHECK(weir_buf_status(&text, err));
-        result->type_texts[i] = weir_arena_strdup(arena, text.data, err);
-        status = result->type_texts[i] == NULL ? err->code : WEIR_OK;
-        WEIR_CHECK(status);
+        names[i] =
+            types[i] == NULL
+                ? NULL
+                : weir_arena_strdup(arena, duckdb_column_name(&result->captured.result, i), err);
+        if (names[i] == NULL) {
+            return err->code;
+        }
     }
     result->schema = (Schema){.count = count, .types = types, .names = names};
-done:
-    weir_buf_deinit(&text);
-    return status;
+    return result_spell_types(result, err);
+}
+
+/* Empty. NULL with err filled on failure. */
+static WeirResult *result_alloc(Mem *mem, Error *err)
+{
+    WeirResult *result = weir_mem_zalloc(mem, sizeof *result, err);
+    if (result != NULL) {
+        result->mem = mem;
+        weir_arena_init(&result->arena, mem, 0);
+        weir_arena_init(&result->chunk_arena, mem, 0);
+        weir_arena_init(&result->row_arena, mem, 0);
+    }
+    return result;
 }
 
 Status weir_result_new(WeirDb *db, CapturedResult *from, WeirResult **out, Error *err)
 {
-    WeirResult *result = weir_mem_zalloc(db->mem, sizeof *result, err);
+    WeirResult *result = result_alloc(db->mem, err);
     if (result == NULL) {
         weir_captured_result_deinit(from, db->mem);
         return err->code;
     }
-    result->db = db;
-    result->mem = db->mem;
     result->captured = *from;
-    weir_arena_init(&result->arena, db->mem, 0);
-    weir_arena_init(&result->chunk_arena, db->mem, 0);
-    weir_arena_init(&result->row_arena, db->mem, 0);
     const duckdb_result_type type = duckdb_result_return_type(result->captured.result);
     result->has_rows = type == DUCKDB_RESULT_TYPE_QUERY_RESULT && !result->captured.is_counted;
     if (result->captured.is_counted) {
@@ -87,6 +105,26 @@ Status weir_result_new(WeirDb *db, CapturedResult *from, WeirResult **out, Error
     if (status == WEIR_OK && result->has_rows) {
         status = weir_text_caster_new(db->database, db->connection, &result->schema,
                                       &result->caster, err);
+    }
+    if (status != WEIR_OK) {
+        weir_result_free(result);
+        return status;
+    }
+    *out = result;
+    return WEIR_OK;
+}
+
+Status weir_result_new_rows(WeirDatabase *database, duckdb_connection connection,
+                            const Schema *schema, WeirResult **out, Error *err)
+{
+    WeirResult *result = result_alloc(database->mem, err);
+    if (result == NULL) {
+        return err->code;
+    }
+    result->schema = *schema;
+    Status status = result_spell_types(result, err);
+    if (status == WEIR_OK) {
+        status = weir_text_caster_new(database, connection, &result->schema, &result->caster, err);
     }
     if (status != WEIR_OK) {
         weir_result_free(result);
@@ -136,6 +174,28 @@ static duckdb_data_chunk next_chunk(CapturedResult *captured, size_t *used)
     return chunk;
 }
 
+Status weir_result_take_batch(WeirResult *result, const Batch *batch, Error *err)
+{
+    result->row = 0;
+    result->chunk_count = 0;
+    result->texts =
+        weir_arena_calloc(&result->chunk_arena, result->schema.count, sizeof(Vector), err);
+    if (result->texts == NULL) {
+        return err->code;
+    }
+    WEIR_TRY(weir_text_caster_run(result->caster, batch, &result->chunk_arena, result->texts, err));
+    result->chunk_count = batch->count;
+    return WEIR_OK;
+}
+
+bool weir_result_step(WeirResult *result)
+{
+    const bool has_row = result->row < result->chunk_count;
+    weir_arena_reset(&result->row_arena);
+    result->row += has_row;
+    return has_row;
+}
+
 /* Fetches the next chunk and turns its values into texts; chunk_count 0 at the end. */
 static Status result_fetch(WeirResult *result, Error *err)
 {
@@ -151,15 +211,7 @@ static Status result_fetch(WeirResult *result, Error *err)
     Batch batch;
     weir_arena_reset(&result->chunk_arena);
     WEIR_TRY(weir_chunk_read(result->chunk, 0, &result->schema, &result->chunk_arena, &batch, err));
-    result->texts =
-        weir_arena_calloc(&result->chunk_arena, result->schema.count, sizeof(Vector), err);
-    if (result->texts == NULL) {
-        return err->code;
-    }
-    WEIR_TRY(
-        weir_text_caster_run(result->caster, &batch, &result->chunk_arena, result->texts, err));
-    result->chunk_count = batch.count;
-    return WEIR_OK;
+    return weir_result_take_batch(result, &batch, err);
 }
 
 WeirStatus weir_result_next(WeirResult *result, bool *has_row, WeirError *err)
@@ -172,9 +224,7 @@ WeirStatus weir_result_next(WeirResult *result, bool *has_row, WeirError *err)
     if (result->row == result->chunk_count) {
         WEIR_TRY(result_fetch(result, err));
     }
-    weir_arena_reset(&result->row_arena);
-    *has_row = result->chunk_count > 0;
-    result->row += *has_row;
+    *has_row = weir_result_step(result);
     return WEIR_OK;
 }
 

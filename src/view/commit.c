@@ -156,6 +156,7 @@ static void give_up(Engine *engine, const Error *reason)
         }
     }
     weir_engine_find_culprits(engine);
+    weir_news_announce(&engine->news);
 }
 
 Status weir_engine_commit(Engine *engine, const EngineCommit *commit, Error *err)

@@ -110,7 +110,7 @@ static Status inherit(Engine *engine, View *view, View *old, Error *err)
 
 /* Another shape, or nothing there before: a feed of its own, from the next generation on, so that
  * no generation of an earlier view of that name continues in it. */
-static Status begin_anew(Engine *engine, View *view, View *old, Error *err)
+static Status begin_anew(Engine *engine, const CreateSpec *spec, View *view, View *old, Error *err)
 {
     const View *const dependent = old == NULL ? NULL : find_dependent(engine, old);
     if (dependent != NULL) {
@@ -118,16 +118,18 @@ static Status begin_anew(Engine *engine, View *view, View *old, Error *err)
     }
     WEIR_TRY(weir_feed_init(&view->feed, engine->mem, &view->schema, engine->feed_limit_bytes,
                             engine->generation + 1, err));
-    view->feed.has_forgotten = old != NULL || engine->has_dropped;
+    /* Generations before it may be those of a view that is gone, or of an earlier opening. */
+    view->feed.has_forgotten = old != NULL || engine->has_dropped || spec->is_saved;
     WEIR_TRY(weir_view_populate(engine, view, err));
     view->generation = engine->generation + 1;
     return old == NULL ? WEIR_OK : weir_view_detach_readers(old, err);
 }
 
-static Status publish(Engine *engine, View *view, View *old, Error *err)
+static Status publish(Engine *engine, const CreateSpec *spec, View *view, View *old, Error *err)
 {
     const bool is_same_shape = old != NULL && schema_equal(&view->schema, &old->schema);
-    WEIR_TRY(is_same_shape ? inherit(engine, view, old, err) : begin_anew(engine, view, old, err));
+    WEIR_TRY(is_same_shape ? inherit(engine, view, old, err)
+                           : begin_anew(engine, spec, view, old, err));
     weir_lock_acquire(&engine->catalog_lock);
     Status status = WEIR_OK;
     if (old != NULL) {
@@ -221,7 +223,7 @@ Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateR
     if (!spec->is_saved) {
         WEIR_CHECK(weir_engine_save(engine, view, err));
     }
-    WEIR_CHECK(publish(engine, view, old, err));
+    WEIR_CHECK(publish(engine, spec, view, old, err));
     published = view;
     view = NULL;
     WEIR_CHECK(weir_engine_commit_saving(engine, err));
@@ -352,6 +354,7 @@ static Status drop_locked(Engine *engine, const char *name, bool cascade, size_t
     (*dropped)++;
     engine->has_dropped = true;
     engine->generation++; /* a view of that name made now is another one */
+    weir_news_announce(&engine->news);
     return WEIR_OK;
 }
 

@@ -19,6 +19,7 @@ Status weir_engine_new(Mem *mem, const Host *host, Engine **out, Error *err)
         goto done;
     }
     engine->has_locks = true;
+    WEIR_CHECK(weir_news_init(&engine->news, err));
     engine->pool = weir_page_pool_new(mem, err);
     status = engine->pool == NULL ? err->code : WEIR_OK;
 done:
@@ -49,6 +50,7 @@ void weir_engine_free(Engine *engine)
     weir_mem_free(engine->mem, engine->views);
     weir_mem_free(engine->mem, engine->tables);
     weir_page_pool_free(engine->pool);
+    weir_news_deinit(&engine->news);
     if (engine->has_locks) {
         weir_lock_deinit(&engine->lock);
         weir_lock_deinit(&engine->catalog_lock);

@@ -11,6 +11,8 @@
 #include "trace/row_table.h"
 #include "view/host.h"
 
+#include <time.h>
+
 typedef struct Engine Engine;
 
 /* mem is borrowed; host is copied. */
@@ -115,11 +117,28 @@ void weir_view_reader_free(ViewReader *reader); /* NULL is allowed */
 const Schema *weir_view_reader_schema(const ViewReader *reader);
 uint64_t weir_view_reader_row_count(const ViewReader *reader); /* an estimate for planning */
 
+/* The database's generation when the reader was opened: it has everything up to it, nothing after. */
+uint64_t weir_view_reader_generation(const ViewReader *reader);
+
 /* The next up to BATCH_CAPACITY rows, without weights: a row of weight n comes n times. arena owns
  * what out points to (strings included). Several threads may call it at once, each with its own
  * arena. out->count 0 = end. */
 Status weir_view_reader_next(ViewReader *reader, Arena *arena, Batch *out, Error *err)
     WEIR_MUST_CHECK;
+
+/* ---- waiting for changes -------------------------------------------------------------------- */
+
+/* A count that rises after whatever may have changed a view, or whether it can be read. */
+uint64_t weir_engine_news(Engine *engine);
+
+/* Waits until the count is not `seen` any more or the deadline (CLOCK_MONOTONIC; NULL = never) has
+ * passed: then *is_late. WEIR_ERR_INTERRUPTED if the cancel is wanted; whoever wants it calls
+ * weir_engine_wake. Holds no lock that a commit needs. */
+Status weir_engine_wait(Engine *engine, uint64_t seen, const struct timespec *deadline,
+                        const Cancel *cancel, bool *is_late, Error *err) WEIR_MUST_CHECK;
+
+/* Makes all who wait look at their cancel. */
+void weir_engine_wake(Engine *engine);
 
 /* ---- what is there -------------------------------------------------------------------------- */
 

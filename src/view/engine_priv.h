@@ -97,6 +97,14 @@ enum {
     ENGINE_SPARE_PAGE_BYTES = 256 << 20, /* free pages kept for the next steps */
 };
 
+/* What followers of change feeds wait for. */
+typedef struct News {
+    Lock lock; /* protects what follows; rank LEAF */
+    pthread_cond_t arrival;
+    uint64_t count;
+    bool is_ready;
+} News;
+
 struct Engine {
     Mem *mem; /* borrowed */
     PagePool *pool;
@@ -115,6 +123,7 @@ struct Engine {
     _Atomic int restore_state;
     struct LostView *lost; /* saved definitions that could not be brought back */
     uint64_t generation;
+    News news;
     bool has_new_view; /* the pass under way brings one, which is a new generation */
     bool has_dropped;  /* there were views that are no more */
     bool auto_sync;
@@ -277,6 +286,14 @@ Status weir_engine_prepare_table(Engine *engine, const TableName *name, const ch
 
 /* What reading does first: catch up, unless auto-sync is off. Lock held. */
 Status weir_engine_freshen(Engine *engine, Error *err) WEIR_MUST_CHECK;
+
+/* ---- waiting for changes (news.c) -------------------------------------------------------------- */
+
+Status weir_news_init(News *news, Error *err) WEIR_MUST_CHECK;
+void weir_news_deinit(News *news);
+
+/* Tells those who wait that there may be something. */
+void weir_news_announce(News *news);
 
 /* ---- readers (reader.c) ---------------------------------------------------------------------- */
 

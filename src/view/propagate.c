@@ -125,6 +125,7 @@ void weir_engine_advance_views(Engine *engine)
         weir_table_end_sync(engine->tables[i]);
     }
     weir_page_pool_trim(engine->pool, ENGINE_SPARE_PAGE_BYTES);
+    weir_news_announce(&engine->news);
 }
 
 Status weir_engine_propagate(Engine *engine, TrackedTable *only, uint64_t *changed_rows, Error *err)

@@ -63,6 +63,7 @@ static ViewReader *reader_new(Engine *engine, const View *view, const RowLayout 
     }
     reader->engine = engine;
     reader->mem = engine->mem;
+    reader->generation = engine->generation;
     weir_arena_init(&reader->arena, engine->mem, 0);
     weir_arena_init(&reader->copy_arena, engine->mem, READER_COPY_BLOCK_BYTES);
     pthread_mutex_init(&reader->mutex, NULL);
@@ -110,6 +111,11 @@ const Schema *weir_view_reader_schema(const ViewReader *reader)
 uint64_t weir_view_reader_row_count(const ViewReader *reader)
 {
     return reader->row_count;
+}
+
+uint64_t weir_view_reader_generation(const ViewReader *reader)
+{
+    return reader->generation;
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */

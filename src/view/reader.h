@@ -15,7 +15,8 @@ struct ViewReader {
     RowLayout layout;    /* of the rows: a copy */
     size_t column_count; /* without weight and generation */
     uint64_t row_count;
-    View *view; /* borrowed while not copied; NULL = a feed reader */
+    uint64_t generation; /* of the engine when it was opened */
+    View *view;          /* borrowed while not copied; NULL = a feed reader */
 
     /* Under the catalog lock: */
     ViewReader *next;  /* of the same view */
