@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "shell/watch.h"
+
 enum { MOST_ARGUMENTS = 32, MOST_NUMBER = 1000000000 };
 
 typedef struct Arguments {
@@ -194,6 +196,22 @@ static void run_version(Shell *shell, const Arguments *arguments, Place place)
                            weir_result_text(result, 0, NULL));
     }
     weir_shell_end_query(shell, result);
+}
+
+/* .watch, .watch VIEW, .watch VIEW snapshot, .watch off, .watch off VIEW. */
+static void run_watch(Shell *shell, const Arguments *arguments, Place place)
+{
+    const char *const first = argument(arguments, 0);
+    const char *const second = argument(arguments, 1);
+    if (first == NULL) {
+        weir_watch_list(shell);
+    } else if (strcasecmp(first, "off") == 0) {
+        weir_watch_remove(shell, second, place);
+    } else if (second == NULL || strcasecmp(second, "snapshot") == 0) {
+        weir_watch_add(shell, first, second != NULL, place);
+    } else {
+        weir_shell_fail_text(shell, place, "usage: .watch [VIEW [snapshot] | off [VIEW]]");
+    }
 }
 
 static void run_help(Shell *shell, const Arguments *arguments, Place place);

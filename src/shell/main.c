@@ -13,6 +13,7 @@
 #include "shell/options.h"
 #include "shell/shell.h"
 #include "shell/signals.h"
+#include "shell/watch.h"
 
 /* The database's text is UTF-8; its width must be known even where the environment says nothing. */
 static void set_locale(void)
@@ -28,6 +29,10 @@ static void run_tasks(Shell *shell, const Options *options)
     if (options->init != NULL) {
         weir_shell_run_file(shell, options->init, (Place){0});
     }
+    for (size_t i = 0; i < options->watch_count && !weir_shell_is_stopped(shell); i++) {
+        weir_watch_add(shell, options->watches[i], options->wants_snapshot, (Place){0});
+    }
+    weir_shell_flush(shell, (Place){0});
     for (size_t i = 0; i < options->task_count && !weir_shell_is_stopped(shell); i++) {
         const Task *const task = &options->tasks[i];
         switch (task->kind) {

@@ -31,6 +31,14 @@ static bool add_file(Options *options, const char *argument)
     return add_task(options, TASK_FILE, argument);
 }
 
+static bool add_watch(Options *options, const char *argument)
+{
+    options->watches =
+        weir_shell_realloc(options->watches, (options->watch_count + 1) * sizeof(const char *));
+    options->watches[options->watch_count++] = argument;
+    return true;
+}
+
 static bool set_init(Options *options, const char *argument)
 {
     options->init = argument;
@@ -42,6 +50,7 @@ static bool set_init(Options *options, const char *argument)
     X(set_bail, is_bail, true)                 \
     X(set_help, wants_help, true)              \
     X(set_version, wants_version, true)        \
+    X(set_snapshot, wants_snapshot, true)      \
     X(set_header, style.has_no_header, false)  \
     X(set_noheader, style.has_no_header, true) \
     X(set_box, style.mode, PRINT_BOX)          \
@@ -151,6 +160,7 @@ bool weir_options_read(Options *options, int count, char *const *arguments)
 void weir_options_deinit(Options *options)
 {
     free(options->tasks);
+    free(options->watches);
     weir_text_deinit(&options->style.null_text);
     weir_text_deinit(&options->style.separator);
     *options = (Options){0};

@@ -17,10 +17,13 @@ typedef struct Options {
     const char *init; /* a file to run before everything; NULL = none */
     Task *tasks;      /* owned */
     size_t task_count;
+    const char **watches; /* owned; the views to watch, as they are written */
+    size_t watch_count;
     PrintStyle style; /* moved out by whoever uses it */
     bool is_bail;
     bool wants_help;
     bool wants_version;
+    bool wants_snapshot; /* watching begins with the rows of the views */
 } Options;
 
 /* False after telling what is wrong. */

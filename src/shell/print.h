@@ -49,6 +49,10 @@ WeirStatus weir_print_result(Output *output, const PrintStyle *style, WeirResult
 /* Steps to the next row; interrupts count as failures. For the modes' own files. */
 WeirStatus weir_print_next(WeirResult *result, bool *has_row, WeirError *err);
 
+/* A text in JSON's quotes, and the row that a result is at as an object. */
+void weir_print_json_string(Output *output, const char *bytes, size_t size);
+void weir_print_json_row(Output *output, WeirResult *result);
+
 /* The modes that have a file of their own. */
 WeirStatus weir_print_json(Output *output, WeirResult *result, WeirError *err);
 WeirStatus weir_print_box(Output *output, const PrintStyle *style, WeirResult *result,

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static void put_string(Output *output, const char *bytes, size_t size)
+void weir_print_json_string(Output *output, const char *bytes, size_t size)
 {
     weir_output_putc(output, '"');
     size_t done = 0;
@@ -89,13 +89,25 @@ static void put_value(Output *output, WeirResult *result, size_t column)
     } else if (strcmp(weir_result_column_type(result, column), "BOOLEAN") == 0) {
         weir_output_write(output, value, size);
     } else {
-        put_string(output, value, size);
+        weir_print_json_string(output, value, size);
     }
+}
+
+void weir_print_json_row(Output *output, WeirResult *result)
+{
+    const size_t count = weir_result_column_count(result);
+    for (size_t i = 0; i < count; i++) {
+        const char *const name = weir_result_column_name(result, i);
+        weir_output_putc(output, i == 0 ? '{' : ',');
+        weir_print_json_string(output, name, strlen(name));
+        weir_output_putc(output, ':');
+        put_value(output, result, i);
+    }
+    weir_output_putc(output, '}');
 }
 
 WeirStatus weir_print_json(Output *output, WeirResult *result, WeirError *err)
 {
-    const size_t count = weir_result_column_count(result);
     const char *before = "[";
     for (;;) {
         bool has_row = false;
@@ -108,14 +120,7 @@ WeirStatus weir_print_json(Output *output, WeirResult *result, WeirError *err)
         }
         weir_output_puts(output, before);
         before = ",\n";
-        for (size_t i = 0; i < count; i++) {
-            const char *const name = weir_result_column_name(result, i);
-            weir_output_putc(output, i == 0 ? '{' : ',');
-            put_string(output, name, strlen(name));
-            weir_output_putc(output, ':');
-            put_value(output, result, i);
-        }
-        weir_output_putc(output, '}');
+        weir_print_json_row(output, result);
     }
     weir_output_puts(output, *before == '[' ? "[]\n" : "]\n");
     return WEIR_OK;

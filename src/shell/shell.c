@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "shell/signals.h"
+#include "shell/watch.h"
 
 enum { BOX_ROWS = 40 }; /* that a terminal shows of a long result, as in DuckDB's shell */
 
@@ -111,6 +112,7 @@ void weir_shell_close(Shell *shell)
 {
     weir_signals_enter(ACTIVITY_IDLE);
     weir_signals_set_db(NULL);
+    weir_watch_remove(shell, NULL, (Place){0});
     weir_close(shell->db);
     shell->db = NULL;
     weir_shell_flush(shell, (Place){0});
@@ -188,6 +190,7 @@ const char *weir_shell_run(Shell *shell, const char *sql, Place place)
     if (shell->has_timer) {
         put_time(shell, &from);
     }
+    weir_watch_print(shell, place);
     weir_shell_flush(shell, place);
     weir_shell_end_query(shell, result);
     return tail;

@@ -6,6 +6,8 @@
 #include "shell/print.h"
 #include "weir.h"
 
+typedef struct Watch Watch;
+
 typedef struct Shell {
     WeirDb *db;       /* owned */
     const char *path; /* borrowed; NULL = in memory */
@@ -19,6 +21,8 @@ typedef struct Shell {
     size_t failed_count; /* statements and commands that failed */
     int exit_status;     /* of .exit STATUS; -1 = not given */
     size_t read_depth;   /* of .read in .read */
+    Watch *watches;      /* owned: the views of .watch */
+    size_t watch_count;
 } Shell;
 
 /* Where a statement comes from, for messages. */

@@ -1,0 +1,20 @@
+/* watch.h: the changes of views, printed as they happen: .watch and -watch. */
+#ifndef WEIR_SHELL_WATCH_H
+#define WEIR_SHELL_WATCH_H
+
+#include "shell/shell.h"
+
+/* Watches a view from now on, or from its contents on. One that is watched already begins anew. Tells
+ * why it cannot. */
+void weir_watch_add(Shell *shell, const char *view, bool has_snapshot, Place place);
+
+/* Ends watching a view, or all of them (NULL). */
+void weir_watch_remove(Shell *shell, const char *view, Place place);
+
+/* Prints the names of the views that are watched. */
+void weir_watch_list(Shell *shell);
+
+/* Prints what has changed since the last time. */
+void weir_watch_print(Shell *shell, Place place);
+
+#endif
