@@ -3,9 +3,10 @@
  * Weir keeps SQL views over DuckDB tables up to date in time proportional to the change. A WeirDb
  * embeds a DuckDB database: every DuckDB statement works, and beside them
  *
- *   CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] name AS SELECT ...
+ *   CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] name [(columns)] AS SELECT ...
  *   DROP MATERIALIZED VIEW [IF EXISTS] name [CASCADE]
  *   REFRESH MATERIALIZED VIEW name
+ *   EXPLAIN MATERIALIZED VIEW name
  *
  * After every statement or COMMIT that wrote, all views are current: they were stepped by exactly the
  * rows that it changed. Rows must be written through a WeirDb, by whatever statement.

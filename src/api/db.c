@@ -227,11 +227,33 @@ static Status run_own(WeirDb *db, const Statement *statement, Arena *arena, Erro
     return status;
 }
 
-static Status run_duckdb(WeirDb *db, const Statement *statement, WeirResult **out, Error *err)
+static Status run_duckdb(WeirDb *db, const char *sql, WeirResult **out, Error *err)
 {
     CapturedResult result = {0};
-    WEIR_TRY(weir_capture_execute(db->capture, statement->text, &result, err));
+    WEIR_TRY(weir_capture_execute(db->capture, sql, &result, err));
     return weir_result_new(db, &result, out, err);
+}
+
+static Status run_explain(WeirDb *db, const Statement *statement, WeirResult **out, Error *err)
+{
+    ViewShape shape; /* dbsp_explain would take a name that it does not know for a SELECT */
+    WEIR_TRY(weir_engine_shape(db->database->engine, statement->name, &shape, err));
+    weir_view_shape_deinit(&shape);
+    return run_duckdb(db, statement->query, out, err);
+}
+
+static Status run_statement(WeirDb *db, const Statement *statement, Arena *arena, WeirResult **out,
+                            Error *err)
+{
+    switch (statement->kind) {
+    case STATEMENT_EMPTY: break;
+    case STATEMENT_DUCKDB: return run_duckdb(db, statement->text, out, err);
+    case STATEMENT_EXPLAIN: return run_explain(db, statement, out, err);
+    case STATEMENT_CREATE:
+    case STATEMENT_DROP:
+    case STATEMENT_REFRESH: return run_own(db, statement, arena, err);
+    }
+    return WEIR_OK;
 }
 
 WeirStatus weir_execute(WeirDb *db, const char *sql, const char **tail, WeirResult **out,
@@ -251,11 +273,8 @@ WeirStatus weir_execute(WeirDb *db, const char *sql, const char **tail, WeirResu
     if (out != NULL) {
         *out = NULL;
     }
-    if (status == WEIR_OK && statement.kind != STATEMENT_EMPTY) {
-        const bool is_own = statement.kind == STATEMENT_CREATE ||
-                            statement.kind == STATEMENT_DROP || statement.kind == STATEMENT_REFRESH;
-        status = is_own ? run_own(db, &statement, &arena, err)
-                        : run_duckdb(db, &statement, &result, err);
+    if (status == WEIR_OK) {
+        status = run_statement(db, &statement, &arena, &result, err);
     }
     weir_arena_deinit(&arena);
     if (out != NULL) {

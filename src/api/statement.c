@@ -168,12 +168,35 @@ static Status read_drop(Arena *arena, const char *cursor, Statement *out, Error 
     return expect_end(cursor, err);
 }
 
+/* dbsp_explain takes the name as a literal: its quotes are doubled. */
+static Status read_explain(Arena *arena, const char *cursor, Statement *out, Error *err)
+{
+    WEIR_TRY(take_name(arena, &cursor, &out->name, err));
+    WEIR_TRY(expect_end(cursor, err));
+    char *const literal = weir_arena_alloc(arena, 2 * strlen(out->name) + 1, err);
+    if (literal == NULL) {
+        return err->code;
+    }
+    char *end = literal;
+    for (const char *c = out->name; *c != '\0'; c++) {
+        *end++ = *c;
+        if (*c == '\'') {
+            *end++ = '\'';
+        }
+    }
+    *end = '\0';
+    out->query =
+        weir_arena_printf(arena, err, "SELECT * FROM system.main.dbsp_explain('%s')", literal);
+    return out->query == NULL ? err->code : WEIR_OK;
+}
+
 static Status statement_classify(Arena *arena, Statement *out, Error *err)
 {
     static const char *const CREATE[] = {"create", "materialized", "view"};
     static const char *const REPLACE[] = {"create", "or", "replace", "materialized", "view"};
     static const char *const DROP[] = {"drop", "materialized", "view"};
     static const char *const REFRESH[] = {"refresh", "materialized", "view"};
+    static const char *const EXPLAIN[] = {"explain", "materialized", "view"};
     const char *cursor = out->text;
     out->kind = STATEMENT_DUCKDB;
     if (take_words(&cursor, CREATE, 3)) {
@@ -194,6 +217,10 @@ static Status statement_classify(Arena *arena, Statement *out, Error *err)
         out->kind = STATEMENT_REFRESH;
         WEIR_TRY(take_name(arena, &cursor, &out->name, err));
         return expect_end(cursor, err);
+    }
+    if (take_words(&cursor, EXPLAIN, 3)) {
+        out->kind = STATEMENT_EXPLAIN;
+        return read_explain(arena, cursor, out, err);
     }
     return WEIR_OK;
 }

@@ -11,13 +11,15 @@ typedef enum StatementKind {
     STATEMENT_CREATE,  /* CREATE [OR REPLACE] MATERIALIZED VIEW */
     STATEMENT_DROP,    /* DROP MATERIALIZED VIEW */
     STATEMENT_REFRESH, /* REFRESH MATERIALIZED VIEW */
+    STATEMENT_EXPLAIN, /* EXPLAIN MATERIALIZED VIEW */
 } StatementKind;
 
 typedef struct Statement {
     StatementKind kind;
     const char *text;  /* from the arena: the statement without its semicolon */
     const char *name;  /* of the view, as written */
-    const char *query; /* STATEMENT_CREATE: the SELECT, columns renamed if a list was given */
+    const char *query; /* STATEMENT_CREATE: the SELECT, columns renamed if a list was given;
+                          STATEMENT_EXPLAIN: the query that answers it */
     CreateMode mode;   /* STATEMENT_CREATE */
     bool is_if_exists; /* STATEMENT_DROP */
     bool is_cascade;   /* STATEMENT_DROP */

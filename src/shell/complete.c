@@ -51,9 +51,10 @@ static void add_names(Completion *completion, Shell *shell, const char *word)
         "name FROM ",
         has_lower ? "lower" : "upper");
     weir_relations_put(&sql);
-    weir_text_puts(
-        &sql, " UNION ALL SELECT column_name FROM system.main.duckdb_columns() WHERE NOT internal) "
-              "WHERE system.main.starts_with(system.main.lower(name), system.main.lower(");
+    weir_text_puts(&sql,
+                   " UNION ALL SELECT column_name FROM system.main.duckdb_columns() WHERE NOT "
+                   "internal AND table_name <> '_dbsp_views') "
+                   "WHERE system.main.starts_with(system.main.lower(name), system.main.lower(");
     weir_text_put_literal(&sql, word);
     weir_text_printf(&sql, ")) ORDER BY name LIMIT %d", MOST_CHOICES);
     WeirError err;

@@ -1,4 +1,6 @@
-/* relations.c: queries of DuckDB's catalog and of dbsp_views(), as any client could ask them. */
+/* relations.c: queries of DuckDB's catalog and of dbsp_views(), as any client could ask them.
+ *
+ * The table in which Weir keeps definitions is not among what they give. */
 #include "shell/relations.h"
 
 /* The name in the column given, and what is needed before it to find it from here. */
@@ -43,8 +45,8 @@ void weir_relations_put(Text *sql)
     put_name(sql, "database_name", "schema_name", "table_name");
     weir_text_puts(sql, " AS name, 1 AS kind, table_oid AS place, ");
     put_sql(sql);
-    weir_text_puts(sql,
-                   " AS sql FROM system.main.duckdb_tables() WHERE NOT internal UNION ALL SELECT ");
+    weir_text_puts(sql, " AS sql FROM system.main.duckdb_tables() WHERE NOT internal "
+                        "AND table_name <> '_dbsp_views' UNION ALL SELECT ");
     put_name(sql, "database_name", "schema_name", "view_name");
     weir_text_puts(sql, ", 2, view_oid, ");
     put_sql(sql);
