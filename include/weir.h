@@ -83,6 +83,15 @@ WEIR_API bool weir_take_warning(WeirDb *db, WeirError *out);
 /* Makes the running statement fail with WEIR_ERR_INTERRUPTED as soon as it can. Any thread. */
 WEIR_API void weir_interrupt(WeirDb *db);
 
+/* How far the filling of a view has come: rows read of those expected, as far as that is known. It is
+ * called after every few thousand rows, by the thread that runs the statement, whichever connection's,
+ * while all views wait: it should be quick and must not call Weir, but for weir_interrupt. */
+typedef void (*WeirProgress)(void *user, const char *view, uint64_t rows_done,
+                             uint64_t rows_expected);
+
+/* One callback for all connections of the database; NULL = none, as at first. */
+WEIR_API void weir_set_progress(WeirDb *db, WeirProgress progress, void *user);
+
 /* ---- results -------------------------------------------------------------------------------- */
 
 WEIR_API void weir_result_free(WeirResult *result); /* NULL is allowed */

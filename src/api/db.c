@@ -137,6 +137,11 @@ void weir_interrupt(WeirDb *db)
     weir_duck_host_interrupt(db->database->host);
 }
 
+void weir_set_progress(WeirDb *db, WeirProgress progress, void *user)
+{
+    weir_engine_set_progress(db->database->engine, progress, user);
+}
+
 bool weir_take_warning(WeirDb *db, WeirError *out)
 {
     return weir_engine_take_notice(db->database->engine, out);

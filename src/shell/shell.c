@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "shell/progress.h"
 #include "shell/signals.h"
 #include "shell/watch.h"
 
@@ -105,6 +106,7 @@ bool weir_shell_open(Shell *shell, const char *path)
         return false;
     }
     weir_signals_set_db(shell->db);
+    weir_progress_set_up(shell->db);
     return true;
 }
 
@@ -181,7 +183,10 @@ const char *weir_shell_run(Shell *shell, const char *sql, Place place)
     const char *tail = sql;
     const Clock from = clock_now();
     weir_signals_enter(ACTIVITY_RUNNING);
-    if (weir_execute(shell->db, sql, &tail, &result, &err) == WEIR_OK) {
+    weir_progress_begin();
+    const WeirStatus status = weir_execute(shell->db, sql, &tail, &result, &err);
+    weir_progress_end();
+    if (status == WEIR_OK) {
         print_result(shell, result, place);
     } else {
         weir_shell_fail(shell, &err, place);

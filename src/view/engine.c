@@ -188,6 +188,14 @@ bool weir_engine_auto_sync(Engine *engine)
     return on;
 }
 
+void weir_engine_set_progress(Engine *engine, EngineProgress progress, void *user)
+{
+    weir_lock_acquire(&engine->lock);
+    engine->progress = progress;
+    engine->progress_user = user;
+    weir_lock_release(&engine->lock);
+}
+
 void weir_engine_set_feed_limit(Engine *engine, size_t bytes)
 {
     weir_lock_acquire(&engine->lock);

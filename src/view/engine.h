@@ -68,6 +68,12 @@ bool weir_engine_take_notice(Engine *engine, Error *out);
 void weir_engine_set_auto_sync(Engine *engine, bool on);
 bool weir_engine_auto_sync(Engine *engine);
 
+/* How far the filling of a view from what it reads has come, after every batch of rows. Called by the
+ * thread that fills, with the engine's lock held: it must not call the engine. */
+typedef void (*EngineProgress)(void *user, const char *view, uint64_t rows_done,
+                               uint64_t rows_expected);
+void weir_engine_set_progress(Engine *engine, EngineProgress progress, void *user);
+
 /* How many bytes the change feeds of views made from now on may keep. */
 void weir_engine_set_feed_limit(Engine *engine, size_t bytes);
 

@@ -127,6 +127,8 @@ struct Engine {
     bool has_new_view; /* the pass under way brings one, which is a new generation */
     bool has_dropped;  /* there were views that are no more */
     bool auto_sync;
+    EngineProgress progress; /* NULL = nobody wants to know */
+    void *progress_user;
     Error notice;            /* of the last view that broke; code 0 = told, or none */
     size_t feed_limit_bytes; /* per view */
 };

@@ -270,17 +270,52 @@ static Status push_visit(void *user, const Batch *batch, Error *err)
     return weir_circuit_push(target->view->circuit, source, &mapped, err);
 }
 
-/* Everything an input holds now. */
-static Status view_push_contents(Engine *engine, View *view, size_t index, Error *err)
+/* A view that is being filled from all of its inputs. */
+typedef struct Fill {
+    PushTarget target;
+    Engine *engine;
+    uint64_t rows_done;
+    uint64_t rows_expected;
+} Fill;
+
+/* As far as it is known before the rows are read. */
+static uint64_t count_rows_to_fill(const Engine *engine, const View *view)
 {
+    uint64_t count = 0;
+    for (size_t i = 0; i < view->input_count; i++) {
+        const ViewInput *const input = &view->inputs[i];
+        count += input->table != NULL ? weir_table_row_count(engine, input->table)
+                                      : weir_sink_row_count(input->view->sink);
+    }
+    return count;
+}
+
+static Status fill_visit(void *user, const Batch *batch, Error *err)
+{
+    Fill *const fill = user;
+    const Engine *const engine = fill->engine;
+    WEIR_TRY(push_visit(&fill->target, batch, err));
+    fill->rows_done += batch->count;
+    fill->rows_expected = WEIR_MAX(fill->rows_expected, fill->rows_done);
+    if (engine->progress != NULL) {
+        engine->progress(engine->progress_user, fill->target.view->name.name, fill->rows_done,
+                         fill->rows_expected);
+    }
+    return WEIR_OK;
+}
+
+/* Everything an input holds now. */
+static Status view_push_contents(Fill *fill, size_t index, Error *err)
+{
+    View *const view = fill->target.view;
     const ViewInput *const input = &view->inputs[index];
-    PushTarget target = {.view = view, .input = index};
+    fill->target.input = index;
+    fill->target.is_mapped = input->table != NULL;
     if (input->table != NULL) {
-        target.is_mapped = true;
-        return weir_table_visit_contents(engine, input->table, push_visit, &target, err);
+        return weir_table_visit_contents(fill->engine, input->table, fill_visit, fill, err);
     }
     return weir_bag_visit(weir_sink_table(input->view->sink), input->columns, input->column_count,
-                          view->mem, push_visit, &target, err);
+                          view->mem, fill_visit, fill, err);
 }
 
 /* What changed in an input in this pass. */
@@ -396,8 +431,11 @@ static Status view_build(Engine *engine, View *view, Error *err)
     WEIR_TRY(
         weir_plan_build(view->plan, &view->env, &view->circuit, view->sources, &view->sink, err));
     WEIR_TRY(weir_circuit_begin_step(view->circuit, err));
+    Fill fill = {.target = {.view = view},
+                 .engine = engine,
+                 .rows_expected = count_rows_to_fill(engine, view)};
     for (size_t i = 0; i < view->input_count; i++) {
-        WEIR_TRY(view_push_contents(engine, view, i, err));
+        WEIR_TRY(view_push_contents(&fill, i, err));
     }
     return weir_circuit_finish_step(view->circuit, err);
 }

@@ -206,6 +206,26 @@ def test_cancel_views(start):
     equal(shell.finish(), 0)
 
 
+def test_progress(start):
+    """A view that takes long to fill shows how far it is, and leaves nothing of that behind."""
+    shell = start()
+    shell.wait(MAIN)
+    shell.ask("CREATE TABLE t AS FROM range(200000) AS r (a);")
+    shell.send("CREATE MATERIALIZED VIEW slow AS SELECT count(*) AS n FROM t AS x, t AS y "
+               "WHERE x.a + y.a < 0;\r")
+    shell.wait("\rslow █")
+    shell.wait("%\x1b[K")
+    shell.send(CANCEL)
+    printed = shell.wait(MAIN)
+    left = printed.rsplit("\r\x1b[K", 1)[1]
+    true("DBSP-E005: " in left and "%" not in left, printed)
+    shell.ask(".mode list")
+    equal(shell.ask("CREATE MATERIALIZED VIEW quick AS SELECT count(*) AS n FROM t; FROM quick;"),
+          "n\n200000\n")
+    shell.send(END)
+    equal(shell.finish(), 0)
+
+
 def test_long_results(start):
     """On a terminal a long result loses its middle, a wide one is cut."""
     shell = start()
@@ -301,8 +321,8 @@ def test_no_conversation(start):
 def main():
     weir = os.path.abspath(sys.argv[1])
     failures = 0
-    for test in [test_lines, test_quit, test_cancel, test_cancel_views, test_long_results,
-                 test_editing, test_no_conversation]:
+    for test in [test_lines, test_quit, test_cancel, test_cancel_views, test_progress,
+                 test_long_results, test_editing, test_no_conversation]:
         home = tempfile.mkdtemp()
         environment = dict(os.environ, HOME=home, TERM="xterm", LC_ALL="C.UTF-8",
                            XDG_STATE_HOME=os.path.join(home, "state"))
