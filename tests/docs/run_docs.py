@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
-"""run_docs WEIR ROOT: runs every ```sql block of the documentation in the shell.
+"""run_docs WEIR ROOT: runs every ```sql and ```console block of the documentation.
 
 In README.md and docs/*.md a block must succeed, and a statement followed by `-- => row / row` (values
 separated by |) must give those rows in that order. In docs/errors a block must end in the page's
-error code.
+error code. A console block is run in an empty directory: every line that begins with `$ ` must print the
+lines below it.
 """
 import glob
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 MARK = "@@end-of-statement@@"
 
 
-def blocks(path):
+def blocks(path, language="sql"):
     text = open(path, encoding="utf-8").read()
-    return re.findall(r"^```sql\n(.*?)^```", text, re.M | re.S)
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
 def run(weir, sql, options):
@@ -60,6 +62,19 @@ def check_error_block(weir, block, code):
     return None if code in result.stderr else f"expected {code}, got: {result.stderr.strip()}"
 
 
+def check_console_block(weir, block):
+    with tempfile.TemporaryDirectory() as directory:
+        os.symlink(os.path.abspath(weir), os.path.join(directory, "weir"))
+        environment = dict(os.environ, PATH=directory + os.pathsep + os.environ["PATH"])
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, expected = part.partition("\n")
+            result = subprocess.run(["sh", "-c", command], cwd=directory, env=environment, text=True,
+                                    capture_output=True, timeout=120)
+            if result.returncode != 0 or result.stdout != expected:
+                return f"{command}\n  expected {expected}\n  got      {result.stdout}{result.stderr}"
+    return None
+
+
 def main():
     weir, root = sys.argv[1], sys.argv[2]
     failures = count = 0
@@ -68,9 +83,12 @@ def main():
     for page in sorted(glob.glob(os.path.join(root, "docs", "errors", "E*.md"))):
         code = "DBSP-" + os.path.basename(page)[:-3]
         checks += [(page, block, code) for block in blocks(page)]
-    for page, block, code in checks:
+    faults = [(page, check_block(weir, block) if code is None else check_error_block(weir, block, code))
+              for page, block, code in checks]
+    faults += [(page, check_console_block(weir, block)) for page in pages
+               for block in blocks(page, "console")]
+    for page, fault in faults:
         count += 1
-        fault = check_block(weir, block) if code is None else check_error_block(weir, block, code)
         if fault is not None:
             failures += 1
             print(f"{os.path.relpath(page, root)}: {fault}\n")
