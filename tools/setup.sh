@@ -4,9 +4,9 @@
 #   tools/setup.sh           build and test
 #   tools/setup.sh --lint    the same and the linters
 #
-# Debian packages come from apt (only missing ones; that needs root). DuckDB and the demo data come
-# from the npm registry that npm is configured for, pinned and checked by tools/deps.lock, and
-# land in third_party/. With DUCKDB_LIB=/path/libduckdb.so that library is used and none is fetched.
+# Debian packages come from apt (only missing ones; that needs root). DuckDB, SQLite's amalgamation
+# and the demo data come from the npm registry that npm is configured for, pinned and checked by
+# tools/deps.lock, and land in third_party/. With DUCKDB_LIB=/path/libduckdb.so that library is used and none is fetched.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -31,6 +31,7 @@ need_command gcc gcc
 need_command cmake cmake
 need_command ninja ninja-build
 need_command make make
+need_command patch patch
 need_command python3 python3
 need_command pkg-config pkg-config
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"

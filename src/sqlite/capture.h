@@ -1,0 +1,192 @@
+/* capture.h: the capture state of a connection, and what the files of this folder do for each other.
+ *
+ * A change becomes a row of the log in three steps: an image is a record with all stored columns of
+ * a table as it is now (hook_image.c); a Change names the row and its images; weir_log_append writes it
+ * (hook_log.c). */
+#ifndef WEIR_SQLITE_CAPTURE_H
+#define WEIR_SQLITE_CAPTURE_H
+
+#include "sqlite/record.h"
+
+#define WEIR_LOG_DEFAULT "turso_cdc"
+#define WEIR_VERSION_TABLE "turso_cdc_version"
+
+typedef enum ChangeType {
+    CHANGE_DELETE = -1,
+    CHANGE_UPDATE = 0,
+    CHANGE_INSERT = 1,
+    CHANGE_COMMIT = 2,
+} ChangeType;
+
+typedef enum CaptureMode {
+    CAPTURE_OFF,
+    CAPTURE_ID,
+    CAPTURE_BEFORE,
+    CAPTURE_AFTER,
+    CAPTURE_FULL,
+} CaptureMode;
+
+/* Vdbe.weirFlags */
+enum {
+    STATEMENT_WRITES = 1, /* DML on main: in autocommit it leaves a COMMIT record, changes or not */
+    STATEMENT_ALTERS = 2, /* ALTER TABLE of the table with root page Vdbe.weirRoot */
+    STATEMENT_DROPS = 4,  /* DROP TABLE of that table: its own rows go unrecorded */
+};
+
+typedef struct Setting {
+    u8 mode;          /* CaptureMode */
+    u8 version;       /* 1 or 2: the shape of the log table */
+    char *table_name; /* owned; kept when mode is off, until the transaction ends */
+} Setting;
+
+/* A row of sqlite_schema that a statement changed, first image to last. */
+typedef struct SchemaChange {
+    struct SchemaChange *next; /* in order of the first change */
+    Vdbe *vm;                  /* the statement it belongs to */
+    i64 rowid;
+    Bytes before; /* empty: the row is new */
+    Bytes after;  /* empty: the row is gone */
+} SchemaChange;
+
+/* What a table's rows mean to the running statement. */
+typedef enum TableClass {
+    TABLE_CAPTURED,
+    TABLE_LOG,     /* the log itself: not captured, but its ids are minded */
+    TABLE_SKIPPED, /* bookkeeping, system and shadow tables */
+} TableClass;
+
+struct WeirCapture {
+    Setting setting;
+    Setting saved;     /* what a rollback of the enabling returns to, if has_saved */
+    bool has_saved;    /* capture was enabled in the open transaction */
+    bool recheck;      /* something was rolled back since */
+    int suspend_count; /* our own SQL is running */
+
+    /* The open transaction. */
+    i64 first_id; /* id of its first record, 0 for none */
+    i64 sequence; /* what sqlite_sequence said, if has_sequence */
+    i64 floor;    /* largest id that was deleted from the log */
+    bool has_sequence;
+    bool verify; /* records may have been rolled back: see whether the first is still there */
+
+    /* The running statement. */
+    BtCursor *cursor;     /* owned memory; on the log, if is_open */
+    sqlite3_stmt *insert; /* owned; writes the log if the log has indexes */
+    bool is_open;
+    bool has_index;     /* the open log has indexes */
+    const Table *log;   /* borrowed from the schema, valid while is_open */
+    const Table *known; /* the table that was classified last */
+    TableClass known_class;
+    const Table *updating; /* OP_Delete of an UPDATE of it has run, OP_Insert has not; or NULL */
+    const char *updating_columns; /* '1' for each column that is set; NULL if that is not known */
+    i64 old_rowid;
+
+    /* Reused buffers. */
+    Bytes before;
+    Bytes after;
+    Bytes updates;
+    Bytes record;
+    Bytes payload; /* of a row on overflow pages */
+    Bytes values;  /* an array of pointers to the values of an UPDATE */
+
+    SchemaChange *schema_changes;
+};
+typedef struct WeirCapture Capture;
+
+/* A change to record. */
+typedef struct Change {
+    ChangeType type;
+    const char *table_name; /* NULL for COMMIT */
+    bool has_id;
+    i64 id;
+    Span before;
+    Span after;
+    Span updates;
+} Change;
+
+/* --- hook_state.c --- */
+
+/* What is switched off while our own SQL runs, and comes back after it. */
+typedef struct Suspended {
+    i64 last_rowid;
+    i64 change_count;
+    i64 total_change_count;
+    u64 flags;
+    sqlite3_xauth authorizer;
+    void (*on_update)(void *, int, const char *, const char *, sqlite_int64);
+    void (*on_preupdate)(void *, sqlite3 *, int, const char *, const char *, sqlite3_int64,
+                         sqlite3_int64);
+    u8 trace;
+} Suspended;
+
+/* The state of the connection, made if there is none; NULL without memory. */
+Capture *weir_capture_get(sqlite3 *db);
+/* Capture's mode for what is compiled now: off while our own SQL runs. */
+CaptureMode weir_capture_mode(const sqlite3 *db);
+void weir_capture_suspend(sqlite3 *db, Suspended *saved);
+void weir_capture_resume(sqlite3 *db, const Suspended *saved);
+/* After a rollback: gives up a setting whose log table went with it. */
+void weir_capture_recheck(sqlite3 *db);
+/* Frees what *to had and leaves *from empty. */
+void weir_setting_move(Setting *to, Setting *from);
+/* The table of main with that name, or NULL. */
+Table *weir_find_table(const sqlite3 *db, const char *name);
+/* Whether rows of this table of main are captured. */
+TableClass weir_classify(const Capture *capture, const Table *table);
+
+/* --- hook_image.c --- */
+
+/* The image of a stored record; it is `record` itself if that has all there is to say. */
+int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *scratch,
+                         Span *out);
+/* The record that says which columns an UPDATE set: a flag for each, then the value of each; columns
+ * that were not set are NULL pointers. */
+int weir_image_of_updates(const Mem *const *values, int count, Bytes *out);
+/* Field `index` of a record as a Mem that points into it. */
+int weir_image_field(sqlite3 *db, Span image, int index, Mem *out);
+
+/* --- hook_log.c --- */
+
+/* The name of column `index` of a log with that many columns (8 or 9). */
+const char *weir_log_column(int column_count, int index);
+/* 1 or 2 for a table with the columns of a log of that version, else 0. */
+int weir_log_shape(const Table *table);
+/* The log's table as the schema has it now, or NULL if it is not there, or is no log. */
+Table *weir_log_find(const sqlite3 *db);
+int weir_log_append(Vdbe *vm, const Change *change);
+/* Opens the log if need be and goes to its last row. */
+int weir_log_last(sqlite3 *db, i64 *id, int *is_empty);
+/* Ends what the running statement holds of the log. */
+void weir_log_close(sqlite3 *db);
+/* Opens a cursor on a table of main for writing. */
+int weir_log_open_root(sqlite3 *db, Pgno root);
+
+/* --- hook_commit.c --- */
+
+/* Puts the largest id into sqlite_sequence. */
+int weir_sequence_write(sqlite3 *db);
+int weir_sequence_read(sqlite3 *db, const Table *log, i64 *out);
+void weir_transaction_reset(sqlite3 *db);
+
+/* --- hook_schema.c --- */
+
+int weir_schema_insert(Vdbe *vm, Span record, i64 rowid);
+int weir_schema_delete(Vdbe *vm, VdbeCursor *cursor, bool is_update);
+/* Writes what the statement did to the schema into the log. */
+int weir_schema_flush(Vdbe *vm);
+void weir_schema_forget(sqlite3 *db, const Vdbe *vm);
+
+/* --- hook_row.c --- */
+
+/* The record under a cursor. */
+int weir_row_payload(BtCursor *cursor, Bytes *scratch, Span *out);
+/* Records all rows of a table as new. */
+int weir_row_record_all(Vdbe *vm, Table *table);
+
+/* --- hook_setup.c --- */
+
+/* Enables capture into a table, which is made if it is missing. On failure the setting is unchanged and
+ * *message is owned by the caller. */
+int weir_setup_enable(sqlite3 *db, CaptureMode mode, const char *table_name, char **message);
+
+#endif

@@ -1,0 +1,133 @@
+/* hook_pragma.c: PRAGMA capture_data_changes_conn. The mode is checked when the statement is compiled, the
+ * rest happens when it runs. */
+#include "sqlite/capture.h"
+
+static const char *const MODE_NAMES[] = {
+    [CAPTURE_OFF] = "off",     [CAPTURE_ID] = "id",     [CAPTURE_BEFORE] = "before",
+    [CAPTURE_AFTER] = "after", [CAPTURE_FULL] = "full",
+};
+
+static const char BAD_MODE[] = "unexpected pragma value: expected '<mode>' or "
+                               "'<mode>,<cdc-table-name>' parameter where mode is "
+                               "one of off|id|before|after|full";
+
+/* The mode before the first comma, and the table name after it; NULL if there is no comma. */
+static bool parse_value(const char *value, CaptureMode *mode, const char **table_name)
+{
+    const char *const comma = strchr(value, ',');
+    const size_t size = comma != NULL ? (size_t)(comma - value) : strlen(value);
+    *table_name = comma != NULL ? comma + 1 : NULL;
+    for (int i = 0; i < ArraySize(MODE_NAMES); i++) {
+        if (strlen(MODE_NAMES[i]) == size && memcmp(MODE_NAMES[i], value, size) == 0) {
+            *mode = (CaptureMode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int switch_off(sqlite3 *db)
+{
+    Capture *const capture = db->weir;
+    int rc = SQLITE_OK;
+    if (capture == NULL || capture->setting.mode == CAPTURE_OFF) {
+        return SQLITE_OK;
+    }
+    if (capture->first_id != 0) {
+        /* The user may now empty the log: its ids are not to be given out again. */
+        sqlite3BtreeEnter(db->aDb[0].pBt);
+        rc = weir_sequence_write(db);
+        sqlite3BtreeLeave(db->aDb[0].pBt);
+    }
+    if (rc == SQLITE_OK) {
+        capture->setting.mode = CAPTURE_OFF;
+        sqlite3ExpirePreparedStatements(db, 1);
+    }
+    return rc;
+}
+
+static int set_capture(sqlite3 *db, CaptureMode mode, const char *table_name, char **message)
+{
+    if (mode == CAPTURE_OFF) {
+        return switch_off(db);
+    }
+    Capture *const capture = weir_capture_get(db);
+    if (capture == NULL) {
+        return SQLITE_NOMEM_BKPT;
+    }
+    if (capture->setting.mode == CAPTURE_OFF || weir_log_find(db) == NULL ||
+        sqlite3StrICmp(table_name, capture->setting.table_name) != 0) {
+        return weir_setup_enable(db, mode, table_name, message);
+    }
+    char *const name = sqlite3_mprintf("%s", table_name);
+    if (name == NULL) {
+        return SQLITE_NOMEM_BKPT;
+    }
+    sqlite3_free(capture->setting.table_name);
+    capture->setting.table_name = name;
+    capture->setting.mode = (u8)mode;
+    sqlite3ExpirePreparedStatements(db, 1);
+    return SQLITE_OK;
+}
+
+/* The instruction that does it. It is in no table of functions: SQL cannot call it. */
+static void run_set(sqlite3_context *context, int argument_count, sqlite3_value **arguments)
+{
+    sqlite3 *const db = sqlite3_context_db_handle(context);
+    const char *const value = (const char *)sqlite3_value_text(arguments[0]);
+    CaptureMode mode;
+    const char *table_name;
+    UNUSED_PARAMETER(argument_count);
+    if (value == NULL || !parse_value(value, &mode, &table_name)) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    char *message = NULL;
+    const int rc =
+        set_capture(db, mode, table_name == NULL ? WEIR_LOG_DEFAULT : table_name, &message);
+    if (message != NULL) {
+        sqlite3_result_error(context, message, -1);
+        sqlite3_free(message);
+    }
+    if (rc != SQLITE_OK) {
+        sqlite3_result_error_code(context, rc);
+    }
+}
+
+static void show(Parse *parse, Vdbe *vm)
+{
+    static const char *const VERSIONS[] = {NULL, "v1", "v2"};
+    sqlite3 *const db = parse->db;
+    if (sqlite3ReadSchema(parse) != SQLITE_OK) {
+        return;
+    }
+    weir_capture_recheck(db);
+    const CaptureMode mode = weir_capture_mode(db);
+    const Setting off = {0};
+    const Setting *const setting = mode == CAPTURE_OFF ? &off : &db->weir->setting;
+    parse->nMem = 3;
+    sqlite3VdbeMultiLoad(vm, 1, "sss", MODE_NAMES[mode], setting->table_name,
+                         VERSIONS[setting->version]);
+}
+
+void weir_pragma(Parse *parse, Vdbe *vm, const char *value)
+{
+    static const FuncDef SET = {
+        .nArg = 1,
+        .funcFlags = SQLITE_UTF8 | SQLITE_DIRECTONLY,
+        .xSFunc = run_set,
+        .zName = "capture_data_changes_conn",
+    };
+    CaptureMode mode;
+    const char *table_name;
+    if (value == NULL) {
+        show(parse, vm);
+        return;
+    }
+    if (!parse_value(value, &mode, &table_name)) {
+        sqlite3ErrorMsg(parse, "%s", BAD_MODE);
+        return;
+    }
+    sqlite3VdbeAddOp4(vm, OP_String8, 0, 1, 0, value, 0);
+    sqlite3VdbeAddFunctionCall(parse, 0, 1, 2, 1, &SET, 0);
+}

@@ -1,0 +1,152 @@
+/* record.c: SQLite's record format: a header of serial types, then the values. */
+#include "sqlite/record.h"
+
+/* --- bytes --- */
+
+int weir_bytes_reserve(Bytes *bytes, u64 capacity)
+{
+    if (capacity <= bytes->capacity) {
+        return SQLITE_OK;
+    }
+    const u64 wanted = capacity + capacity / 2 + 64;
+    u8 *const data = sqlite3_realloc64(bytes->data, wanted);
+    if (data == NULL) {
+        return SQLITE_NOMEM_BKPT;
+    }
+    bytes->data = data;
+    bytes->capacity = wanted;
+    return SQLITE_OK;
+}
+
+int weir_bytes_set(Bytes *bytes, Span span)
+{
+    const int rc = weir_bytes_reserve(bytes, span.size);
+    if (rc == SQLITE_OK) {
+        if (span.size > 0) {
+            memcpy(bytes->data, span.data, span.size);
+        }
+        bytes->size = span.size;
+    }
+    return rc;
+}
+
+void weir_bytes_free(Bytes *bytes)
+{
+    sqlite3_free(bytes->data);
+    *bytes = (Bytes){0};
+}
+
+Span weir_bytes_span(const Bytes *bytes)
+{
+    return (Span){.data = bytes->data, .size = bytes->size};
+}
+
+/* --- integers --- */
+
+u32 weir_integer_serial(i64 value, u32 *size)
+{
+    const u64 magnitude = value < 0 ? ~(u64)value : (u64)value;
+    if (magnitude <= 127) {
+        if (value == 0 || value == 1) {
+            *size = 0;
+            return 8 + (u32)value;
+        }
+        *size = 1;
+        return 1;
+    }
+    if (magnitude <= 0x7fff) {
+        *size = 2;
+        return 2;
+    }
+    if (magnitude <= 0x7fffff) {
+        *size = 3;
+        return 3;
+    }
+    if (magnitude <= 0x7fffffff) {
+        *size = 4;
+        return 4;
+    }
+    if (magnitude <= 0x7fffffffffff) {
+        *size = 6;
+        return 5;
+    }
+    *size = 8;
+    return 6;
+}
+
+void weir_integer_put(u8 *out, i64 value, u32 size)
+{
+    u64 rest = (u64)value;
+    for (u32 i = size; i > 0; i--) {
+        out[i - 1] = (u8)rest;
+        rest >>= 8;
+    }
+}
+
+/* --- reading records --- */
+
+/* A varint that must end before `end`; returns its length, 0 if it does not. */
+static u32 read_varint(const u8 *at, const u8 *end, u32 *value)
+{
+    if (at < end && at[0] < 0x80) {
+        *value = at[0];
+        return 1;
+    }
+    u64 result = 0;
+    for (u32 i = 0; i < 9 && at + i < end; i++) {
+        result = i == 8 ? result << 8 | at[i] : result << 7 | (at[i] & 0x7f);
+        if (i == 8 || at[i] < 0x80) {
+            *value = (u32)result;
+            return result > 0xffffffff ? 0 : i + 1;
+        }
+    }
+    return 0;
+}
+
+int weir_reader_init(Reader *reader, Span record)
+{
+    u32 header;
+    const u32 used = read_varint(record.data, record.data + record.size, &header);
+    if (used == 0 || header < used || header > record.size) {
+        return SQLITE_CORRUPT_BKPT;
+    }
+    *reader = (Reader){
+        .type = record.data + used,
+        .end = record.data + header,
+        .offset = header,
+        .record = record,
+    };
+    return SQLITE_OK;
+}
+
+int weir_reader_next(Reader *reader)
+{
+    if (reader->type >= reader->end) {
+        return SQLITE_DONE;
+    }
+    const u32 used = read_varint(reader->type, reader->end, &reader->serial);
+    if (used == 0) {
+        return SQLITE_CORRUPT_BKPT;
+    }
+    reader->type += used;
+    reader->field_offset = reader->offset;
+    reader->field_size = sqlite3VdbeSerialTypeLen(reader->serial);
+    reader->offset += reader->field_size;
+    return reader->offset > reader->record.size ? SQLITE_CORRUPT_BKPT : SQLITE_ROW;
+}
+
+void weir_reader_get(const Reader *reader, sqlite3 *db, Mem *out)
+{
+    sqlite3VdbeMemInit(out, db, MEM_Null);
+    out->enc = SQLITE_UTF8;
+    if (reader->serial == 10 || reader->serial == 11) {
+        return;
+    }
+    u8 padded[8] = {0};
+    const u8 *data = reader->record.data + reader->field_offset;
+    if (reader->serial < 12) {
+        memcpy(padded, data, reader->field_size);
+        data = padded;
+    }
+    sqlite3VdbeSerialGet(data, reader->serial, out);
+}

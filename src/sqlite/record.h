@@ -1,0 +1,49 @@
+/* record.h: bytes, and SQLite's record format.
+ *
+ * A record is a varint with the size of the header, itself counted; a varint with the serial type of each
+ * field; the bodies of the fields in the same order. */
+#ifndef WEIR_SQLITE_RECORD_H
+#define WEIR_SQLITE_RECORD_H
+
+#include "sqlite/internals.h"
+
+/* Bytes that grow. */
+typedef struct Bytes {
+    u8 *data; /* owned */
+    u64 size;
+    u64 capacity;
+} Bytes;
+
+/* Bytes of someone else; data is NULL for the SQL value NULL. */
+typedef struct Span {
+    const u8 *data;
+    u64 size;
+} Span;
+
+int weir_bytes_reserve(Bytes *bytes, u64 capacity);
+int weir_bytes_set(Bytes *bytes, Span span);
+void weir_bytes_free(Bytes *bytes);
+Span weir_bytes_span(const Bytes *bytes);
+
+/* Serial type of an integer, and size of its body. */
+u32 weir_integer_serial(i64 value, u32 *size);
+void weir_integer_put(u8 *out, i64 value, u32 size);
+
+/* Reads a record field by field. What does not fit into the record is SQLITE_CORRUPT. */
+typedef struct Reader {
+    const u8 *type; /* next serial type */
+    const u8 *end;  /* of the header */
+    u64 offset;     /* of the next body */
+    Span record;
+    u32 serial; /* of the field read last, and where it is */
+    u64 field_offset;
+    u64 field_size;
+} Reader;
+
+int weir_reader_init(Reader *reader, Span record);
+/* SQLITE_ROW for a field, SQLITE_DONE at the end. */
+int weir_reader_next(Reader *reader);
+/* The field read last, as a value that points into the record. */
+void weir_reader_get(const Reader *reader, sqlite3 *db, Mem *out);
+
+#endif
