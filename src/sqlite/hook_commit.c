@@ -102,6 +102,7 @@ int weir_sequence_write(sqlite3 *db)
                 .nData = (int)(header_size + name_size + size),
             };
             rc = sqlite3BtreeInsert(capture->cursor, &payload, 0, 0);
+            capture->sequence = last;
         }
     }
     weir_log_close(db);

@@ -128,6 +128,13 @@ static void append_base64(JsonString *json, const u8 *data, size_t size)
     jsonAppendRaw(json, "\"}", 2);
 }
 
+static bool is_minus_zero(double value)
+{
+    i64 bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits == SMALLEST_INT64;
+}
+
 /* What cannot be shown is said by returning a text, else NULL. */
 static const char *append_value(JsonString *json, const Mem *value, bool shows_blobs)
 {
@@ -144,7 +151,7 @@ static const char *append_value(JsonString *json, const Mem *value, bool shows_b
     } else if ((value->flags & MEM_Int) != 0) {
         jsonPrintf(32, json, "%lld", value->u.i);
     } else if ((value->flags & MEM_Real) != 0) {
-        jsonPrintf(100, json, "%!0.17g", value->u.r);
+        jsonPrintf(100, json, "%s%!0.17g", is_minus_zero(value->u.r) ? "-" : "", value->u.r);
     } else {
         jsonAppendRaw(json, "null", 4);
     }

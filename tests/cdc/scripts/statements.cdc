@@ -1,0 +1,319 @@
+# Statement by statement: records in the order in which the changes took effect.
+
+case insert_forms
+sql CREATE TABLE t(a DEFAULT 'd', b INT DEFAULT 7); CREATE TABLE s(x,y); INSERT INTO s VALUES (1,2),(3,4); PRAGMA capture_data_changes_conn('full');
+sql INSERT INTO t DEFAULT VALUES; INSERT INTO t(b) VALUES (8); INSERT INTO t SELECT x,y FROM s ORDER BY x DESC; INSERT INTO t VALUES (5,6) RETURNING rowid;
+log
+  1 1 1 t 1 | - | ['d',7] | -
+  2 1 C
+  3 3 1 t 2 | - | ['d',8] | -
+  4 3 C
+  5 5 1 t 3 | - | [3,4] | -
+  6 5 1 t 4 | - | [1,2] | -
+  7 5 C
+  8 8 1 t 5 | - | [5,6] | -
+  9 8 C
+
+case replace
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y UNIQUE, z); INSERT INTO t VALUES (1,1,1),(2,2,2),(3,3,3); PRAGMA capture_data_changes_conn('full');
+sql INSERT OR REPLACE INTO t VALUES (1,10,100); INSERT OR REPLACE INTO t VALUES (4,2,200); REPLACE INTO t VALUES (3,2,300);
+log
+  1 1 -1 t 1 | [1,1,1] | - | -
+  2 1 1 t 1 | - | [1,10,100] | -
+  3 1 C
+  4 4 -1 t 2 | [2,2,2] | - | -
+  5 4 1 t 4 | - | [4,2,200] | -
+  6 4 C
+  7 7 -1 t 3 | [3,3,3] | - | -
+  8 7 -1 t 4 | [4,2,200] | - | -
+  9 7 1 t 3 | - | [3,2,300] | -
+  10 7 C
+
+case replace_with_recursive_triggers
+sql PRAGMA recursive_triggers=1; CREATE TABLE t(x INTEGER PRIMARY KEY, y UNIQUE, z); CREATE TABLE l(m); CREATE TRIGGER d AFTER DELETE ON t BEGIN INSERT INTO l VALUES (old.x); END; INSERT INTO t VALUES (1,10,'a'),(2,20,'b'); PRAGMA capture_data_changes_conn('full');
+sql INSERT OR REPLACE INTO t VALUES (1,20,'z')
+log
+  1 1 -1 t 1 | [1,10,'a'] | - | -
+  2 1 1 l 1 | - | [1] | -
+  3 1 -1 t 2 | [2,20,'b'] | - | -
+  4 1 1 l 2 | - | [2] | -
+  5 1 1 t 1 | - | [1,20,'z'] | -
+  6 1 C
+
+case ignore_and_do_nothing
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y UNIQUE); INSERT INTO t VALUES (1,1); PRAGMA capture_data_changes_conn('id');
+sql INSERT OR IGNORE INTO t VALUES (2,1),(3,3); INSERT INTO t VALUES (4,1) ON CONFLICT DO NOTHING;
+log
+  1 1 1 t 3 | - | - | -
+  2 1 C
+  3 -1 C
+
+case upsert
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y); INSERT INTO t VALUES (1,1); PRAGMA capture_data_changes_conn('full');
+sql INSERT INTO t VALUES (1,5),(2,6),(1,7) ON CONFLICT DO UPDATE SET y=excluded.y; INSERT INTO t VALUES (1,5) ON CONFLICT DO UPDATE SET y=0 WHERE 0; INSERT INTO t VALUES (1,5) ON CONFLICT DO UPDATE SET x=x+10;
+log
+  1 1 0 t 1 | [1,1] | [1,5] | [0,1,NULL,5]
+  2 1 1 t 2 | - | [2,6] | -
+  3 1 0 t 1 | [1,5] | [1,7] | [0,1,NULL,7]
+  4 1 C
+  5 -1 C
+  6 6 -1 t 1 | [1,7] | - | -
+  7 6 1 t 11 | - | [11,7] | -
+  8 6 C
+
+case update_sets_are_flags_not_differences
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y, z); INSERT INTO t VALUES (1,1,1),(2,2,2); PRAGMA capture_data_changes_conn('full'); UPDATE t SET z=z; UPDATE t SET y=NULL WHERE x=2;
+log
+  1 1 0 t 1 | [1,1,1] | [1,1,1] | [0,0,1,NULL,NULL,1]
+  2 1 0 t 2 | [2,2,2] | [2,2,2] | [0,0,1,NULL,NULL,2]
+  3 1 C
+  4 4 0 t 2 | [2,2,2] | [2,NULL,2] | [0,1,0,NULL,NULL,NULL]
+  5 4 C
+
+case update_of_the_rowid
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y); INSERT INTO t VALUES (1,1),(2,2),(3,3); PRAGMA capture_data_changes_conn('full'); UPDATE t SET x=10 WHERE x=1; UPDATE t SET x=x+100,y='z' WHERE x IN (2,3);
+log
+  1 1 -1 t 1 | [1,1] | - | -
+  2 1 1 t 10 | - | [10,1] | -
+  3 1 C
+  4 4 -1 t 2 | [2,2] | - | -
+  5 4 1 t 102 | - | [102,'z'] | -
+  6 4 -1 t 3 | [3,3] | - | -
+  7 4 1 t 103 | - | [103,'z'] | -
+  8 4 C
+
+case update_of_a_hidden_rowid
+sql CREATE TABLE t(a); INSERT INTO t VALUES ('q'); PRAGMA capture_data_changes_conn('full'); UPDATE t SET rowid=5; UPDATE t SET _rowid_=5, a='r'; UPDATE t SET oid=-3;
+log
+  1 1 -1 t 1 | ['q'] | - | -
+  2 1 1 t 5 | - | ['q'] | -
+  3 1 C
+  4 4 0 t 5 | ['q'] | ['r'] | [1,'r']
+  5 4 C
+  6 6 -1 t 5 | ['r'] | - | -
+  7 6 1 t -3 | - | ['r'] | -
+  8 6 C
+
+case update_or_replace
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y UNIQUE); INSERT INTO t VALUES (1,1),(2,2),(3,3); PRAGMA capture_data_changes_conn('full'); UPDATE OR REPLACE t SET y=2 WHERE x=3; UPDATE OR IGNORE t SET y=2;
+log
+  1 1 -1 t 2 | [2,2] | - | -
+  2 1 0 t 3 | [3,3] | [3,2] | [0,1,NULL,2]
+  3 1 C
+  4 4 0 t 3 | [3,2] | [3,2] | [0,1,NULL,2]
+  5 4 C
+rows SELECT changes()
+  1
+
+case update_from_and_ctes
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y); CREATE TABLE s(k, v); INSERT INTO t VALUES (1,1),(2,2); INSERT INTO s VALUES (2,'two'); PRAGMA capture_data_changes_conn('full');
+sql UPDATE t SET y=v FROM s WHERE k=x; WITH d AS (SELECT 1 AS i) DELETE FROM t WHERE x IN (SELECT i FROM d); WITH d AS (SELECT 8 AS i) INSERT INTO t SELECT i,i FROM d;
+log
+  1 1 0 t 2 | [2,2] | [2,'two'] | [0,1,NULL,'two']
+  2 1 C
+  3 3 -1 t 1 | [1,1] | - | -
+  4 3 C
+  5 5 1 t 8 | - | [8,8] | -
+  6 5 C
+
+case delete_without_where
+sql CREATE TABLE t(x INTEGER PRIMARY KEY); INSERT INTO t VALUES (3),(1),(2); PRAGMA capture_data_changes_conn('full'); DELETE FROM t;
+log
+  1 1 -1 t 1 | [1] | - | -
+  2 1 -1 t 2 | [2] | - | -
+  3 1 -1 t 3 | [3] | - | -
+  4 1 C
+rows SELECT changes()
+  3
+
+case update_and_delete_with_limit
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y); INSERT INTO t VALUES (1,1),(2,2),(3,3); PRAGMA capture_data_changes_conn('full'); UPDATE t SET y=0 ORDER BY x DESC LIMIT 1; DELETE FROM t ORDER BY x LIMIT 1;
+log
+  1 1 0 t 3 | [3,3] | [3,0] | [0,1,NULL,0]
+  2 1 C
+  3 3 -1 t 1 | [1,1] | - | -
+  4 3 C
+
+case after_trigger
+sql CREATE TABLE t(x INTEGER PRIMARY KEY,y); CREATE TABLE l(m); CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO l VALUES('ins '||new.x); UPDATE t SET y=y||'!' WHERE x=new.x; END; PRAGMA capture_data_changes_conn('full'); INSERT INTO t VALUES(1,'a');
+log
+  1 1 1 t 1 | - | [1,'a'] | -
+  2 1 1 l 1 | - | ['ins 1'] | -
+  3 1 0 t 1 | [1,'a'] | [1,'a!'] | [0,1,NULL,'a!']
+  4 1 C
+
+case before_trigger
+sql CREATE TABLE t(x INTEGER PRIMARY KEY,y); CREATE TABLE l(m); CREATE TRIGGER r BEFORE DELETE ON t BEGIN INSERT INTO l VALUES('del '||old.x); END; INSERT INTO t VALUES (1,1); PRAGMA capture_data_changes_conn('full'); DELETE FROM t;
+log
+  1 1 1 l 1 | - | ['del 1'] | -
+  2 1 -1 t 1 | [1,1] | - | -
+  3 1 C
+
+case before_update_trigger_that_changes_the_row
+sql CREATE TABLE t(x INTEGER PRIMARY KEY,y,z); CREATE TRIGGER r BEFORE UPDATE OF y ON t BEGIN UPDATE t SET z=z+1 WHERE x=old.x; END; INSERT INTO t VALUES (1,1,1); PRAGMA capture_data_changes_conn('full'); UPDATE t SET y=5;
+log
+  1 1 0 t 1 | [1,1,1] | [1,1,2] | [0,0,1,NULL,NULL,2]
+  2 1 0 t 1 | [1,1,2] | [1,5,2] | [0,1,0,NULL,5,NULL]
+  3 1 C
+
+case trigger_that_fails
+sql CREATE TABLE t(x INTEGER PRIMARY KEY); CREATE TABLE l(m); CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO l VALUES (new.x); SELECT raise(ABORT,'no') WHERE new.x=2; END; PRAGMA capture_data_changes_conn('id')
+fail no :: INSERT INTO t VALUES (1),(2)
+log
+sql INSERT INTO t VALUES (1)
+log
+  1 1 1 t 1 | - | - | -
+  2 1 1 l 1 | - | - | -
+  3 1 C
+
+case foreign_key_cascade
+sql PRAGMA foreign_keys=1; CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(id INTEGER PRIMARY KEY, p REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE); INSERT INTO p VALUES (1),(2); INSERT INTO c VALUES (10,1),(11,1),(12,2); PRAGMA capture_data_changes_conn('full')
+sql DELETE FROM p WHERE id=1; UPDATE p SET id=3 WHERE id=2
+log
+  1 1 -1 p 1 | [1] | - | -
+  2 1 -1 c 10 | [10,1] | - | -
+  3 1 -1 c 11 | [11,1] | - | -
+  4 1 C
+  5 5 -1 p 2 | [2] | - | -
+  6 5 1 p 3 | - | [3] | -
+  7 5 0 c 12 | [12,2] | [12,3] | [0,1,NULL,3]
+  8 5 C
+
+case foreign_key_set_null_and_default
+sql PRAGMA foreign_keys=1; CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE n(id INTEGER PRIMARY KEY, p REFERENCES p ON DELETE SET NULL); INSERT INTO p VALUES (1),(9); INSERT INTO n VALUES (20,1); PRAGMA capture_data_changes_conn('full')
+sql DELETE FROM p WHERE id=1; CREATE TABLE d(id INTEGER PRIMARY KEY, p DEFAULT 5 REFERENCES p ON DELETE SET DEFAULT); INSERT INTO p VALUES (5); INSERT INTO d VALUES (30,9); DELETE FROM p WHERE id=9
+rows SELECT change_type, table_name, id, bin_record_json_object(table_columns_json_array(table_name), after) FROM turso_cdc WHERE table_name IN ('n','d','p')
+  -1|p|1|NULL
+  0|n|20|{"id":20,"p":null}
+  1|p|5|{"id":5}
+  1|d|30|{"id":30,"p":9}
+  -1|p|9|NULL
+  0|d|30|{"id":30,"p":5}
+
+case foreign_key_violation
+sql PRAGMA foreign_keys=1; CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(p REFERENCES p); PRAGMA capture_data_changes_conn('id')
+fail FOREIGN KEY :: INSERT INTO c VALUES (1)
+log
+
+case instead_of_trigger
+sql CREATE TABLE t(x INTEGER PRIMARY KEY,y); CREATE VIEW v AS SELECT * FROM t; CREATE TRIGGER i INSTEAD OF INSERT ON v BEGIN INSERT INTO t VALUES (new.x, new.y*2); END; CREATE TRIGGER u INSTEAD OF UPDATE ON v BEGIN UPDATE t SET y=new.y WHERE x=old.x; END; PRAGMA capture_data_changes_conn('full'); INSERT INTO v VALUES (1,2); UPDATE v SET y=9;
+log
+  1 1 1 t 1 | - | [1,4] | -
+  2 1 C
+  3 3 0 t 1 | [1,4] | [1,9] | [0,1,NULL,9]
+  4 3 C
+
+case which_columns_are_the_rowid
+sql CREATE TABLE a(k TEXT PRIMARY KEY); CREATE TABLE b(k INT PRIMARY KEY); CREATE TABLE c(k INTEGER PRIMARY KEY DESC); CREATE TABLE d(v, k INTEGER, PRIMARY KEY(k)); CREATE TABLE e(x,y, PRIMARY KEY(y,x)); PRAGMA capture_data_changes_conn('full');
+sql INSERT INTO a VALUES ('z'); INSERT INTO b VALUES (77); INSERT INTO c VALUES (78); INSERT INTO d VALUES ('v', 0); INSERT INTO d VALUES ('w', -5); INSERT INTO e VALUES (5,6); UPDATE a SET k='y';
+rows SELECT table_name, id FROM turso_cdc WHERE change_type<2
+  a|1
+  b|1
+  c|1
+  d|0
+  d|-5
+  e|1
+  a|1
+rows SELECT bin_record_json_object('["v","k"]', after) FROM turso_cdc WHERE table_name='d'
+  {"v":"v","k":0}
+  {"v":"w","k":-5}
+
+case without_rowid_is_refused
+sql CREATE TABLE t(a PRIMARY KEY, b) WITHOUT ROWID; INSERT INTO t VALUES (1,1); CREATE TABLE o(x); CREATE TRIGGER r AFTER INSERT ON o BEGIN DELETE FROM t; END; PRAGMA capture_data_changes_conn('full')
+fail CDC on WITHOUT ROWID tables is not supported :: INSERT INTO t VALUES (2,2)
+fail CDC on WITHOUT ROWID tables is not supported :: UPDATE t SET b=2
+fail CDC on WITHOUT ROWID tables is not supported :: DELETE FROM t
+fail CDC on WITHOUT ROWID tables is not supported :: INSERT INTO o VALUES (1)
+sql CREATE TABLE t2(a PRIMARY KEY, b) WITHOUT ROWID; DROP TABLE t
+rows SELECT change_type, table_name FROM turso_cdc
+  1|sqlite_schema
+  2|NULL
+  -1|sqlite_schema
+  2|NULL
+sql PRAGMA capture_data_changes_conn('off'); INSERT INTO t2 VALUES (2,2)
+
+case table_name_is_that_of_the_schema
+sql CREATE TABLE MyTable(x); PRAGMA capture_data_changes_conn('id'); INSERT INTO MYTABLE VALUES (1); UPDATE mytable SET x=2; DELETE FROM "myTABLE";
+rows SELECT DISTINCT table_name FROM turso_cdc WHERE change_type<2
+  MyTable
+
+case attached_and_temp_are_not_captured
+sql ATTACH ':memory:' AS aux; CREATE TABLE main.t(x INTEGER PRIMARY KEY); CREATE TABLE aux.t(x INTEGER PRIMARY KEY); CREATE TEMP TABLE tt(x); PRAGMA capture_data_changes_conn('id')
+sql INSERT INTO aux.t VALUES (1); INSERT INTO tt VALUES (1); CREATE TABLE aux.u(a); CREATE TEMP TABLE v(a); DROP TABLE aux.u; CREATE TABLE aux.turso_cdc(a); INSERT INTO aux.turso_cdc VALUES (1)
+log
+sql BEGIN; SAVEPOINT s; INSERT INTO main.t VALUES (1); INSERT INTO aux.t VALUES (2); ROLLBACK TO s; INSERT INTO aux.t VALUES (3); COMMIT
+log
+sql CREATE TEMP TRIGGER tr AFTER INSERT ON tt BEGIN INSERT INTO main.t VALUES (new.x+100); END; INSERT INTO tt VALUES (5)
+log
+  1 1 1 t 105 | - | - | -
+  2 1 C
+
+case temp_table_hides_the_log_and_sqlite_sequence
+sql CREATE TABLE t(x INTEGER PRIMARY KEY); CREATE TEMP TABLE q(x INTEGER PRIMARY KEY AUTOINCREMENT); CREATE TEMP TABLE turso_cdc(a); PRAGMA capture_data_changes_conn('id'); INSERT INTO t VALUES (1); INSERT INTO temp.turso_cdc VALUES (1);
+rows SELECT change_id, change_type, id FROM main.turso_cdc
+  1|1|1
+  2|2|NULL
+rows SELECT * FROM main.sqlite_sequence
+  turso_cdc|2
+rows SELECT * FROM temp.sqlite_sequence
+
+case triggers_on_the_log_do_not_fire
+sql CREATE TABLE t(x INTEGER PRIMARY KEY); CREATE TABLE l(m); PRAGMA capture_data_changes_conn('id'); CREATE TRIGGER r AFTER INSERT ON turso_cdc BEGIN INSERT INTO l VALUES (new.change_id); END; INSERT INTO t VALUES (1);
+rows SELECT count(*) FROM l
+  0
+sql INSERT INTO turso_cdc(change_id) VALUES (100)
+rows SELECT m FROM l
+  100
+
+case indexes_on_the_log_are_kept
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y UNIQUE); PRAGMA capture_data_changes_conn('full'); CREATE INDEX i1 ON turso_cdc(table_name, id); CREATE INDEX i2 ON turso_cdc(change_txn_id) WHERE change_type=1; CREATE INDEX i3 ON turso_cdc(length(after));
+sql INSERT INTO t VALUES (1,1),(2,2); UPDATE t SET y=5 WHERE x=1; BEGIN; DELETE FROM t; COMMIT
+rows SELECT change_id FROM turso_cdc INDEXED BY i1 WHERE table_name='t' AND id=1
+  7
+  10
+  12
+rows SELECT changes(), last_insert_rowid()
+  2|2
+fail UNIQUE :: INSERT INTO t VALUES (5,5),(6,5)
+sql CREATE UNIQUE INDEX i4 ON turso_cdc(id) WHERE id=77; INSERT INTO t VALUES (77,77)
+fail UNIQUE constraint failed :: UPDATE t SET y=78 WHERE x=77
+rows SELECT * FROM t
+  77|77
+
+case insert_that_reads_the_log
+sql CREATE TABLE t(x); CREATE TABLE w(change_id INTEGER PRIMARY KEY AUTOINCREMENT, change_time INTEGER, change_txn_id INTEGER, change_type INTEGER, table_name TEXT, id, before BLOB, after BLOB, updates BLOB); PRAGMA capture_data_changes_conn('id'); INSERT INTO t VALUES (1); INSERT INTO t SELECT change_id FROM turso_cdc; INSERT INTO w SELECT * FROM turso_cdc;
+rows SELECT count(*) FROM t
+  3
+rows SELECT count(*) FROM w
+  5
+rows SELECT count(*) FROM turso_cdc
+  11
+
+case virtual_tables
+sql PRAGMA capture_data_changes_conn('id'); CREATE VIRTUAL TABLE f USING fts5(a); CREATE VIRTUAL TABLE r USING rtree(id,x0,x1); INSERT INTO f VALUES ('hello'); INSERT INTO r VALUES (1,2,3); UPDATE f SET a='bye'; DELETE FROM r; DROP TABLE f; DROP TABLE r;
+rows SELECT change_type, table_name FROM turso_cdc
+  1|sqlite_schema
+  2|NULL
+  1|sqlite_schema
+  2|NULL
+  2|NULL
+  2|NULL
+  2|NULL
+  2|NULL
+  -1|sqlite_schema
+  2|NULL
+  -1|sqlite_schema
+  2|NULL
+
+case table_read_in_the_same_statement
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y); INSERT INTO t VALUES (1,'a'),(2,'b'); PRAGMA capture_data_changes_conn('id'); INSERT INTO t SELECT x+10, y FROM t; INSERT INTO t(y) SELECT y FROM t WHERE x<3;
+rows SELECT change_type, id FROM turso_cdc WHERE change_type<2
+  1|11
+  1|12
+  1|13
+  1|14
+
+case vacuum_and_auto_vacuum
+sql PRAGMA auto_vacuum=1; CREATE TABLE z(a); CREATE TABLE t(x INTEGER PRIMARY KEY, y); PRAGMA capture_data_changes_conn('id'); INSERT INTO t VALUES (1,zeroblob(9000)); DROP TABLE z; INSERT INTO t VALUES (2,2); VACUUM; INSERT INTO t VALUES (3,3)
+rows SELECT count(*), max(change_id) FROM turso_cdc
+  8|8
