@@ -231,7 +231,8 @@ int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Byte
         present++;
         u8 *const type = scratch->data + (reader.type - record.data) - 1;
         if (i == table->iPKey) {
-            if (reader.serial > 9) {
+            /* Mostly NULL; SQLite leaves a reserved type there too. What counts is that it is one byte. */
+            if (reader.serial >= 0x80) {
                 return SQLITE_CORRUPT_BKPT;
             }
             u32 size;

@@ -229,7 +229,9 @@ static int write_change(Vdbe *vm, const SchemaChange *collected)
     const bool has_after = collected->after.size > 0;
     Change change = {.table_name = "sqlite_schema", .has_id = true, .id = collected->rowid};
     if (has_before && has_after) {
-        if (!is_altered(vm, collected) || !is_user_object(db, &collected->before)) {
+        /* A virtual table that is renamed renames its shadow tables: known by one name or the other. */
+        if (!is_altered(vm, collected) || !is_user_object(db, &collected->before) ||
+            !is_user_object(db, &collected->after)) {
             return SQLITE_OK;
         }
         change.type = CHANGE_UPDATE;

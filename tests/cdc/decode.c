@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIELDS_MAX = 512 };
+
 /* --- text --- */
 
 void text_add(Text *text, const char *format, ...)
@@ -121,53 +123,76 @@ static uint64_t size_of_serial(uint64_t serial)
     return serial < 12 ? SIZES[serial] : (serial - 12) / 2;
 }
 
-static void add_field(Text *text, uint64_t serial, const unsigned char *data)
+static Field read_field(uint64_t serial, const unsigned char *data)
 {
-    const uint64_t size = size_of_serial(serial);
-    if (serial == 0) {
-        text_add(text, "NULL");
-    } else if (serial == 7) {
-        double value;
+    Field field = {.type = SQLITE_NULL};
+    if (serial == 7) {
         const uint64_t bits = read_integer(data, 8);
-        memcpy(&value, &bits, sizeof value);
-        add_double(text, value);
+        memcpy(&field.real, &bits, sizeof field.real);
+        field.type = SQLITE_FLOAT;
     } else if (serial == 8 || serial == 9) {
-        text_add(text, "%d", (int)serial - 8);
-    } else if (serial < 8) {
-        text_add(text, "%lld", (long long)read_integer(data, size));
-    } else if (serial % 2 == 0) {
-        add_blob(text, data, size);
-    } else {
-        text_add(text, "'%.*s'", (int)size, (const char *)data);
+        field.type = SQLITE_INTEGER;
+        field.integer = (sqlite3_int64)serial - 8;
+    } else if (serial > 0 && serial < 8) {
+        field.type = SQLITE_INTEGER;
+        field.integer = (sqlite3_int64)read_integer(data, size_of_serial(serial));
+    } else if (serial >= 12) {
+        field.type = serial % 2 == 0 ? SQLITE_BLOB : SQLITE_TEXT;
+        field.data = data;
+        field.size = (int)size_of_serial(serial);
+    }
+    return field;
+}
+
+int record_read(const unsigned char *record, int size, Field *fields, int max)
+{
+    Reader header = {.data = record, .size = (uint64_t)size};
+    uint64_t body = read_varint(&header);
+    int count = 0;
+    if (body > header.size) {
+        return -1;
+    }
+    header.size = body;
+    while (header.at < header.size) {
+        const uint64_t serial = read_varint(&header);
+        if (serial == 10 || serial == 11 || count == max ||
+            body + size_of_serial(serial) > (uint64_t)size) {
+            return -1;
+        }
+        fields[count++] = read_field(serial, record + body);
+        body += size_of_serial(serial);
+    }
+    return body == (uint64_t)size ? count : -1;
+}
+
+static void add_field(Text *text, const Field *field)
+{
+    switch (field->type) {
+    case SQLITE_INTEGER: text_add(text, "%lld", field->integer); break;
+    case SQLITE_FLOAT: add_double(text, field->real); break;
+    case SQLITE_TEXT: text_add(text, "'%.*s'", field->size, (const char *)field->data); break;
+    case SQLITE_BLOB: add_blob(text, field->data, (size_t)field->size); break;
+    default: text_add(text, "NULL"); break;
     }
 }
 
 void text_add_record(Text *text, const unsigned char *record, int size)
 {
+    Field fields[FIELDS_MAX];
     if (record == NULL) {
         text_add(text, "-");
         return;
     }
-    Reader header = {.data = record, .size = (uint64_t)size};
-    uint64_t body = read_varint(&header);
-    if (body > header.size) {
+    const int count = record_read(record, size, fields, FIELDS_MAX);
+    if (count < 0) {
         text_add(text, "corrupt");
         return;
     }
-    header.size = body;
-    const char *separator = "[";
-    while (header.at < header.size) {
-        const uint64_t serial = read_varint(&header);
-        if (serial == 10 || serial == 11 || body + size_of_serial(serial) > (uint64_t)size) {
-            text_add(text, "corrupt");
-            return;
-        }
-        text_add(text, "%s", separator);
-        add_field(text, serial, record + body);
-        body += size_of_serial(serial);
-        separator = ",";
+    for (int i = 0; i < count; i++) {
+        text_add(text, "%s", i == 0 ? "[" : ",");
+        add_field(text, &fields[i]);
     }
-    text_add(text, body == (uint64_t)size ? "]" : " corrupt]");
+    text_add(text, "]");
 }
 
 static void add_row(Text *text, sqlite3_stmt *row, int with_transaction)

@@ -23,6 +23,18 @@ void text_add_column(Text *text, sqlite3_stmt *row, int column);
 /* Appends a record as [1,'a',NULL], or - for NULL. What is no record is shown as corrupt. */
 void text_add_record(Text *text, const unsigned char *record, int size);
 
+/* A field of a record: an SQLite type code and its value. */
+typedef struct Field {
+    int type; /* SQLITE_INTEGER, ... */
+    sqlite3_int64 integer;
+    double real;
+    const unsigned char *data; /* text and blobs: inside the record */
+    int size;
+} Field;
+
+/* Reads a record into fields; returns how many there are, or -1 if it is no record or has more than `max`. */
+int record_read(const unsigned char *record, int size, Field *fields, int max);
+
 /* Appends the rows of a log after id `after`, a line each:
  *
  *     id txn type table rowid | before | after | updates
