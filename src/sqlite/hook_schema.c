@@ -108,24 +108,27 @@ static bool fields_equal(sqlite3 *db, const Bytes *a, const Bytes *b, int index)
            (x.flags & y.flags & MEM_Str) != 0 && x.n == y.n && memcmp(x.z, y.z, (size_t)x.n) == 0;
 }
 
-/* A table or index that the user has made: it has a text, and no name of SQLite's own. */
-static bool is_user_object(sqlite3 *db, const Bytes *image)
+/* Sets *out if this is a table or index that the user has made: it has a text, and no name of SQLite's own. */
+static int check_user_object(sqlite3 *db, const Bytes *image, bool *out)
 {
     Mem field;
+    *out = false;
     if (!field_is(db, image, SCHEMA_TYPE, "table") && !field_is(db, image, SCHEMA_TYPE, "index")) {
-        return false;
+        return SQLITE_OK;
     }
     if (weir_image_field(db, weir_bytes_span(image), SCHEMA_SQL, &field) != SQLITE_OK ||
         (field.flags & MEM_Str) == 0 ||
         weir_image_field(db, weir_bytes_span(image), SCHEMA_NAME, &field) != SQLITE_OK ||
         (field.flags & MEM_Str) == 0) {
-        return false;
+        return SQLITE_OK;
     }
     char *const name = sqlite3_mprintf("%.*s", field.n, field.z);
-    const bool is_own = name == NULL || sqlite3StrNICmp(name, "sqlite_", 7) == 0 ||
-                        sqlite3ShadowTableName(db, name) != 0;
+    if (name == NULL) {
+        return SQLITE_NOMEM_BKPT;
+    }
+    *out = sqlite3StrNICmp(name, "sqlite_", 7) != 0 && sqlite3ShadowTableName(db, name) == 0;
     sqlite3_free(name);
-    return !is_own;
+    return SQLITE_OK;
 }
 
 static bool is_altered(const Vdbe *vm, const SchemaChange *change)
@@ -221,39 +224,56 @@ static int record_rows(Vdbe *vm, const SchemaChange *change)
     return weir_row_record_all(vm, table);
 }
 
-static int write_change(Vdbe *vm, const SchemaChange *collected)
+/* What a collected change is to the log; *out stays false if it is nothing to tell. */
+static int choose(Vdbe *vm, const SchemaChange *collected, ChangeType *type, bool *out)
 {
     sqlite3 *const db = vm->db;
-    Capture *const capture = db->weir;
     const bool has_before = collected->before.size > 0;
     const bool has_after = collected->after.size > 0;
-    Change change = {.table_name = "sqlite_schema", .has_id = true, .id = collected->rowid};
-    if (has_before && has_after) {
-        /* A virtual table that is renamed renames its shadow tables: known by one name or the other. */
-        if (!is_altered(vm, collected) || !is_user_object(db, &collected->before) ||
-            !is_user_object(db, &collected->after)) {
-            return SQLITE_OK;
-        }
-        change.type = CHANGE_UPDATE;
-    } else if (has_after) {
-        if (!is_user_object(db, &collected->after)) {
-            return SQLITE_OK;
-        }
-        change.type = CHANGE_INSERT;
-    } else {
-        if (!has_before || !is_user_object(db, &collected->before) ||
-            goes_with_table(vm, collected)) {
-            return SQLITE_OK;
-        }
-        change.type = CHANGE_DELETE;
+    bool is_before = true;
+    bool is_after = true;
+    int rc = SQLITE_OK;
+    *out = false;
+    if (has_before) {
+        rc = check_user_object(db, &collected->before, &is_before);
     }
-    if (has_before && (vm->weirMode == CAPTURE_BEFORE || vm->weirMode == CAPTURE_FULL)) {
+    if (rc == SQLITE_OK && has_after) {
+        rc = check_user_object(db, &collected->after, &is_after);
+    }
+    /* A virtual table that is renamed renames its shadow tables: known by one name or the other. */
+    if (rc != SQLITE_OK || !is_before || !is_after || (!has_before && !has_after)) {
+        return rc;
+    }
+    if (has_before && has_after) {
+        *type = CHANGE_UPDATE;
+        *out = is_altered(vm, collected);
+    } else if (has_after) {
+        *type = CHANGE_INSERT;
+        *out = true;
+    } else {
+        *type = CHANGE_DELETE;
+        *out = !goes_with_table(vm, collected);
+    }
+    return SQLITE_OK;
+}
+
+static int write_change(Vdbe *vm, const SchemaChange *collected)
+{
+    Capture *const capture = vm->db->weir;
+    Change change = {.table_name = "sqlite_schema", .has_id = true, .id = collected->rowid};
+    bool is_told;
+    int rc = choose(vm, collected, &change.type, &is_told);
+    if (rc != SQLITE_OK || !is_told) {
+        return rc;
+    }
+    if (change.type != CHANGE_INSERT &&
+        (vm->weirMode == CAPTURE_BEFORE || vm->weirMode == CAPTURE_FULL)) {
         change.before = weir_bytes_span(&collected->before);
     }
-    if (has_after && (vm->weirMode == CAPTURE_AFTER || vm->weirMode == CAPTURE_FULL)) {
+    if (change.type != CHANGE_DELETE &&
+        (vm->weirMode == CAPTURE_AFTER || vm->weirMode == CAPTURE_FULL)) {
         change.after = weir_bytes_span(&collected->after);
     }
-    int rc = SQLITE_OK;
     if (change.type == CHANGE_UPDATE && vm->weirMode == CAPTURE_FULL) {
         rc = updates_of_statement(vm, &capture->updates);
         change.updates = weir_bytes_span(&capture->updates);
