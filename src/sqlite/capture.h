@@ -64,6 +64,7 @@ struct WeirCapture {
 
     /* The open transaction. */
     i64 first_id; /* id of its first record, 0 for none */
+    i64 last_id;  /* of the record written last */
     i64 sequence; /* what sqlite_sequence said, if has_sequence */
     i64 floor;    /* largest id that was deleted from the log */
     bool has_sequence;
@@ -80,6 +81,12 @@ struct WeirCapture {
     const Table *updating; /* OP_Delete of an UPDATE of it has run, OP_Insert has not; or NULL */
     const char *updating_columns; /* '1' for each column that is set; NULL if that is not known */
     i64 old_rowid;
+
+    /* The table that weir_log_find has looked at, and when. */
+    const Table *checked;
+    int checked_generation;
+    int checked_cookie;
+    int checked_shape;
 
     /* Reused buffers. */
     Bytes before;
@@ -163,8 +170,8 @@ int weir_log_open_root(sqlite3 *db, Pgno root);
 
 /* --- hook_commit.c --- */
 
-/* Puts the largest id into sqlite_sequence. */
-int weir_sequence_write(sqlite3 *db);
+/* Puts the largest id into sqlite_sequence: `last`, or what the log says if that is 0. */
+int weir_sequence_write(sqlite3 *db, i64 last);
 int weir_sequence_read(sqlite3 *db, const Table *log, i64 *out);
 void weir_transaction_reset(sqlite3 *db);
 

@@ -68,16 +68,18 @@ int weir_sequence_read(sqlite3 *db, const Table *log, i64 *out)
     return rc;
 }
 
-int weir_sequence_write(sqlite3 *db)
+int weir_sequence_write(sqlite3 *db, i64 last)
 {
     Capture *const capture = db->weir;
     const Table *const log = weir_log_find(db);
     if (log == NULL || (log->tabFlags & TF_Autoincrement) == 0) {
         return SQLITE_OK;
     }
-    i64 last;
-    int is_empty;
-    int rc = weir_log_last(db, &last, &is_empty);
+    int rc = SQLITE_OK;
+    if (last == 0) {
+        int is_empty;
+        rc = weir_log_last(db, &last, &is_empty);
+    }
     weir_log_close(db);
     Sequence sequence;
     if (rc == SQLITE_OK) {
@@ -147,16 +149,19 @@ static int end_log(sqlite3 *db, Vdbe *vm)
     if (rc != SQLITE_OK || weir_log_find(db) == NULL) {
         return rc;
     }
-    i64 last;
-    int is_empty;
+    i64 last = 0;
     if (capture->verify && capture->first_id != 0) {
+        /* Opening the log verifies; it may turn out that there is nothing to close. */
+        int is_empty;
         rc = weir_log_last(db, &last, &is_empty);
+        last = 0;
     }
     if (rc == SQLITE_OK && capture->setting.version == 2 && (capture->first_id != 0 || is_marked)) {
         rc = weir_log_append(vm, &(Change){.type = CHANGE_COMMIT});
+        last = capture->last_id;
     }
     if (rc == SQLITE_OK) {
-        rc = weir_sequence_write(db);
+        rc = weir_sequence_write(db, last);
     }
     return rc;
 }

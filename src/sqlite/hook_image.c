@@ -14,11 +14,11 @@ static void put_double(u8 *out, double value)
     weir_integer_put(out, bits, 8);
 }
 
-/* Serial type and body size of a value; NULL is the SQL value NULL. */
+/* Serial type and body size of a value. */
 static u32 value_serial(const Mem *value, u64 *size)
 {
     *size = 0;
-    if (value == NULL || (value->flags & MEM_Null) != 0) {
+    if ((value->flags & MEM_Null) != 0) {
         return 0;
     }
     if ((value->flags & (MEM_Real | MEM_IntReal)) != 0) {
@@ -56,6 +56,9 @@ static void put_value(u8 *out, const Mem *value, u64 size)
 static u64 header_size_of(u64 size)
 {
     u64 total = size + 1;
+    if (total < 0x80) {
+        return total;
+    }
     while (total != size + (u64)sqlite3VarintLen(total)) {
         total++;
     }
@@ -64,26 +67,33 @@ static u64 header_size_of(u64 size)
 
 static int record_of_values(const Mem *const *values, int count, bool with_flags, Bytes *out)
 {
-    u64 types = with_flags ? (u64)count : 0;
+    u64 types = with_flags ? (u64)count * 2 : (u64)count;
     u64 body = 0;
     for (int i = 0; i < count; i++) {
-        u64 size;
-        types += (u64)sqlite3VarintLen(value_serial(values[i], &size));
-        body += size;
+        if (values[i] != NULL) {
+            u64 size;
+            const u32 serial = value_serial(values[i], &size);
+            types += serial < 0x80 ? 0 : (u64)sqlite3VarintLen(serial) - 1;
+            body += size;
+        }
     }
     const u64 header = header_size_of(types);
     const int rc = weir_bytes_reserve(out, header + body);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    u8 *type_at = out->data + sqlite3PutVarint(out->data, header);
+    u8 *type_at = out->data + putVarint32(out->data, (u32)header);
     u8 *body_at = out->data + header;
     for (int i = 0; with_flags && i < count; i++) {
         *type_at++ = values[i] == NULL ? 8 : 9;
     }
     for (int i = 0; i < count; i++) {
         u64 size;
-        type_at += sqlite3PutVarint(type_at, value_serial(values[i], &size));
+        if (values[i] == NULL) {
+            *type_at++ = 0;
+            continue;
+        }
+        type_at += putVarint32(type_at, value_serial(values[i], &size));
         put_value(body_at, values[i], size);
         body_at += size;
     }

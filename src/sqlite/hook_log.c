@@ -48,12 +48,25 @@ int weir_log_shape(const Table *table)
 
 Table *weir_log_find(const sqlite3 *db)
 {
-    const Setting *const setting = &db->weir->setting;
+    Capture *const capture = db->weir;
+    const Setting *const setting = &capture->setting;
+    const Schema *const schema = db->aDb[0].pSchema;
     if (setting->table_name == NULL) {
         return NULL;
     }
     Table *const table = weir_find_table(db, setting->table_name);
-    return table != NULL && weir_log_shape(table) == setting->version ? table : NULL;
+    if (table == NULL) {
+        return NULL;
+    }
+    /* Looking at the columns takes longer than finding the table: not again in the same schema. */
+    if (capture->checked != table || capture->checked_generation != schema->iGeneration ||
+        capture->checked_cookie != schema->schema_cookie) {
+        capture->checked = table;
+        capture->checked_generation = schema->iGeneration;
+        capture->checked_cookie = schema->schema_cookie;
+        capture->checked_shape = weir_log_shape(table);
+    }
+    return capture->checked_shape == setting->version ? table : NULL;
 }
 
 /* --- opening --- */
@@ -180,7 +193,7 @@ static void row_add_bytes(LogRow *row, Span span, u64 type)
         row_add_null(row);
         return;
     }
-    row->header_size += (u32)sqlite3PutVarint(row->header + row->header_size, span.size * 2 + type);
+    row->header_size += putVarint32(row->header + row->header_size, (u32)(span.size * 2 + type));
     row->fields[row->field_count].data = span.data;
     row->fields[row->field_count++].size = span.size;
     row->size += span.size;
@@ -225,7 +238,10 @@ static int append_directly(Vdbe *vm, const Change *change, const Stamp *stamp)
 {
     sqlite3 *const db = vm->db;
     Capture *const capture = db->weir;
-    LogRow row = {.header_size = 1};
+    LogRow row; /* filled as far as it is used: this runs for every change */
+    row.header_size = 1;
+    row.size = 0;
+    row.field_count = 0;
     row_add_null(&row);
     row_add_integer(&row, stamp->seconds);
     if (capture->setting.version == 2) {
@@ -368,8 +384,11 @@ int weir_log_append(Vdbe *vm, const Change *change)
     }
     rc = capture->has_index ? append_by_statement(vm, change, &stamp)
                             : append_directly(vm, change, &stamp);
-    if (rc == SQLITE_OK && capture->first_id == 0 && change->type != CHANGE_COMMIT) {
-        capture->first_id = stamp.id;
+    if (rc == SQLITE_OK) {
+        capture->last_id = stamp.id;
+        if (capture->first_id == 0 && change->type != CHANGE_COMMIT) {
+            capture->first_id = stamp.id;
+        }
     }
     return rc;
 }

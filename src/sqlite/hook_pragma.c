@@ -36,7 +36,7 @@ static int switch_off(sqlite3 *db)
     if (capture->first_id != 0) {
         /* The user may now empty the log: its ids are not to be given out again. */
         sqlite3BtreeEnter(db->aDb[0].pBt);
-        rc = weir_sequence_write(db);
+        rc = weir_sequence_write(db, 0);
         sqlite3BtreeLeave(db->aDb[0].pBt);
     }
     if (rc == SQLITE_OK) {

@@ -153,9 +153,9 @@ static int updates_of_registers(sqlite3 *db, const Mem *registers, Table *table,
     }
     const Mem **const values = (const Mem **)(void *)capture->values.data;
     for (int i = 0; i < count; i++) {
-        const int storage = sqlite3TableColumnToStorage(table, (i16)i);
         values[i] = NULL;
         if (capture->updating_columns[i] == '1') {
+            const int storage = sqlite3TableColumnToStorage(table, (i16)i);
             values[i] = i == table->iPKey ? registers : registers + 1 + storage;
         }
     }

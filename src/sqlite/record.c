@@ -85,8 +85,7 @@ void weir_integer_put(u8 *out, i64 value, u32 size)
 
 /* --- reading records --- */
 
-/* A varint that must end before `end`; returns its length, 0 if it does not. */
-static u32 read_varint(const u8 *at, const u8 *end, u32 *value)
+u32 weir_varint_read(const u8 *at, const u8 *end, u32 *value)
 {
     if (at < end && at[0] < 0x80) {
         *value = at[0];
@@ -106,7 +105,7 @@ static u32 read_varint(const u8 *at, const u8 *end, u32 *value)
 int weir_reader_init(Reader *reader, Span record)
 {
     u32 header;
-    const u32 used = read_varint(record.data, record.data + record.size, &header);
+    const u32 used = weir_varint_read(record.data, record.data + record.size, &header);
     if (used == 0 || header < used || header > record.size) {
         return SQLITE_CORRUPT_BKPT;
     }
@@ -117,22 +116,6 @@ int weir_reader_init(Reader *reader, Span record)
         .record = record,
     };
     return SQLITE_OK;
-}
-
-int weir_reader_next(Reader *reader)
-{
-    if (reader->type >= reader->end) {
-        return SQLITE_DONE;
-    }
-    const u32 used = read_varint(reader->type, reader->end, &reader->serial);
-    if (used == 0) {
-        return SQLITE_CORRUPT_BKPT;
-    }
-    reader->type += used;
-    reader->field_offset = reader->offset;
-    reader->field_size = sqlite3VdbeSerialTypeLen(reader->serial);
-    reader->offset += reader->field_size;
-    return reader->offset > reader->record.size ? SQLITE_CORRUPT_BKPT : SQLITE_ROW;
 }
 
 void weir_reader_get(const Reader *reader, sqlite3 *db, Mem *out)

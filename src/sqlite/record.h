@@ -40,9 +40,31 @@ typedef struct Reader {
     u64 field_size;
 } Reader;
 
+/* A varint that must end before `end`; returns its length, 0 if it does not. */
+u32 weir_varint_read(const u8 *at, const u8 *end, u32 *value);
 int weir_reader_init(Reader *reader, Span record);
 /* SQLITE_ROW for a field, SQLITE_DONE at the end. */
-int weir_reader_next(Reader *reader);
+static inline int weir_reader_next(Reader *reader)
+{
+    if (reader->type >= reader->end) {
+        return SQLITE_DONE;
+    }
+    reader->serial = *reader->type;
+    if (reader->serial < 0x80) {
+        reader->type++;
+        reader->field_size = sqlite3SmallTypeSizes[reader->serial];
+    } else {
+        const u32 used = weir_varint_read(reader->type, reader->end, &reader->serial);
+        if (used == 0) {
+            return SQLITE_CORRUPT_BKPT;
+        }
+        reader->type += used;
+        reader->field_size = sqlite3VdbeSerialTypeLen(reader->serial);
+    }
+    reader->field_offset = reader->offset;
+    reader->offset += reader->field_size;
+    return reader->offset > reader->record.size ? SQLITE_CORRUPT_BKPT : SQLITE_ROW;
+}
 /* The field read last, as a value that points into the record. */
 void weir_reader_get(const Reader *reader, sqlite3 *db, Mem *out);
 
