@@ -24,15 +24,17 @@ set(weir_sqlite_directory ${PROJECT_BINARY_DIR}/sqlite)
 set(weir_sqlite_patched ${weir_sqlite_directory}/source)
 file(MAKE_DIRECTORY ${weir_sqlite_patched})
 file(GLOB weir_sqlite_patches CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/sqlite/patch/*.patch)
-add_custom_command(OUTPUT ${weir_sqlite_patched}/sqlite3.c
+add_custom_command(OUTPUT ${weir_sqlite_patched}/sqlite3.inc
     COMMAND ${PROJECT_SOURCE_DIR}/tools/patch_sqlite ${weir_sqlite_fetched}/sqlite3.c
-            ${weir_sqlite_patched}/sqlite3.c ${weir_sqlite_patches}
+            ${weir_sqlite_patched}/sqlite3.inc ${weir_sqlite_patches}
     DEPENDS ${PROJECT_SOURCE_DIR}/tools/patch_sqlite ${weir_sqlite_fetched}/sqlite3.c
             ${weir_sqlite_patches}
     COMMENT "Patching SQLite" VERBATIM)
+add_custom_target(weir_sqlite_source DEPENDS ${weir_sqlite_patched}/sqlite3.inc)
 
-# One object of SQLite and the hooks. The amalgamation is a foreign header to our files: its warnings
-# are its own. Its internal functions are static or hidden, its public ones visible.
+# One object of SQLite and the hooks, from one unit, because SQLite's internal functions are static. The
+# amalgamation is a foreign header to our files: its warnings are its own. Its public functions are
+# visible, nothing else is.
 set(weir_sqlite_flags -O2 -fvisibility=hidden -fno-strict-aliasing)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(weir_sqlite_flags -fvisibility=hidden -fno-strict-aliasing)
@@ -49,10 +51,15 @@ target_compile_options(weir_sqlite_flags INTERFACE ${weir_sqlite_flags})
 add_library(weir_sqlite_warnings INTERFACE)
 target_compile_options(weir_sqlite_warnings INTERFACE -Wno-null-dereference)
 
-set(weir_sqlite_source ${PROJECT_SOURCE_DIR}/src/sqlite)
-set_source_files_properties(${weir_sqlite_patched}/sqlite3.c PROPERTIES HEADER_FILE_ONLY ON)
-add_library(weir_sqlite_object OBJECT ${weir_sqlite_source}/sqlite_weir.c
-            ${weir_sqlite_patched}/sqlite3.c)
+file(GLOB weir_sqlite_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/sqlite/*.c)
+set(weir_sqlite_includes)
+foreach(file ${weir_sqlite_files})
+    string(APPEND weir_sqlite_includes "#include \"${file}\"\n")
+endforeach()
+file(CONFIGURE OUTPUT ${weir_sqlite_directory}/unit.c CONTENT "@weir_sqlite_includes@" @ONLY)
+set_source_files_properties(${weir_sqlite_patched}/sqlite3.inc PROPERTIES HEADER_FILE_ONLY ON)
+add_library(weir_sqlite_object OBJECT ${weir_sqlite_directory}/unit.c
+            ${weir_sqlite_patched}/sqlite3.inc)
 target_link_libraries(weir_sqlite_object PRIVATE weir_sqlite_flags weir_sqlite_warnings)
 
 add_library(weir_sqlite STATIC $<TARGET_OBJECTS:weir_sqlite_object>)
@@ -68,8 +75,6 @@ set_target_properties(weir_sqlite weir_libsqlite3 PROPERTIES LINKER_LANGUAGE C
 set_target_properties(weir_libsqlite3 PROPERTIES OUTPUT_NAME sqlite3 SOVERSION 0)
 
 # The hooks one by one, never built: what the linters read them by.
-file(GLOB weir_sqlite_files CONFIGURE_DEPENDS ${weir_sqlite_source}/*.c)
-list(REMOVE_ITEM weir_sqlite_files ${weir_sqlite_source}/sqlite_weir.c)
 add_library(weir_sqlite_lint OBJECT EXCLUDE_FROM_ALL ${weir_sqlite_files})
 target_link_libraries(weir_sqlite_lint PRIVATE weir_sqlite_flags weir_sqlite_warnings)
 add_dependencies(weir_sqlite_lint weir_sqlite_object)
