@@ -10,6 +10,7 @@
 
 #define WEIR_LOG_DEFAULT "turso_cdc"
 #define WEIR_VERSION_TABLE "turso_cdc_version"
+#define WEIR_DEFAULT_NAME "*" /* the row of the version table with the database's wish */
 
 typedef enum ChangeType {
     CHANGE_DELETE = -1,
@@ -57,10 +58,12 @@ typedef enum TableClass {
 
 struct WeirCapture {
     Setting setting;
-    Setting saved;     /* what a rollback of the enabling returns to, if has_saved */
-    bool has_saved;    /* capture was enabled in the open transaction */
-    bool recheck;      /* something was rolled back since */
-    int suspend_count; /* our own SQL is running */
+    Setting saved;         /* what a rollback of the enabling returns to, if has_saved */
+    bool has_saved;        /* capture was enabled in the open transaction */
+    bool recheck;          /* something was rolled back since */
+    bool is_set;           /* by a pragma of this connection */
+    bool may_have_default; /* the database may hold a wish that was not looked at */
+    int suspend_count;     /* our own SQL is running */
 
     /* The open transaction. */
     i64 first_id; /* id of its first record, 0 for none */
@@ -190,10 +193,24 @@ int weir_row_payload(BtCursor *cursor, Bytes *scratch, Span *out);
 /* Records all rows of a table as new. */
 int weir_row_record_all(Vdbe *vm, Table *table);
 
+/* --- hook_pragma.c --- */
+
+const char *weir_mode_name(CaptureMode mode);
+/* Splits '<mode>[,<table>]'; false if that is no setting. Without a table *table_name is the default one. */
+bool weir_setting_parse(const char *value, CaptureMode *mode, const char **table_name);
+
+/* --- hook_default.c --- */
+
+/* Sets capture as the database wishes, if that is still to be done. *message is owned by the caller. */
+int weir_default_adopt(sqlite3 *db, char **message);
+
 /* --- hook_setup.c --- */
 
 /* Enables capture into a table, which is made if it is missing. On failure the setting is unchanged and
  * *message is owned by the caller. */
 int weir_setup_enable(sqlite3 *db, CaptureMode mode, const char *table_name, char **message);
+/* Keeps '<mode>,<table>' in the database as the wish for all connections, and enables; mode off takes the
+ * wish back and leaves the setting alone. */
+int weir_setup_default(sqlite3 *db, CaptureMode mode, const char *table_name, char **message);
 
 #endif

@@ -24,8 +24,9 @@ void weir_gate_update(Parse *parse, const Table *table, const int *columns);
 int weir_gate_is_log(Parse *parse, const Table *source);
 /* The log's table, or NULL if the statement is not captured. */
 Table *weir_gate_log(Parse *parse);
-/* PRAGMA capture_data_changes_conn: shows the setting, or sets it to `value`. */
-void weir_pragma(Parse *parse, Vdbe *vm, const char *value);
+/* PRAGMA capture_data_changes_conn: shows the setting, or sets it to `value`; capture_data_changes_default does
+ * so for all connections. */
+void weir_pragma(Parse *parse, Vdbe *vm, const char *value, int is_default);
 
 /* While a statement runs: before OP_Insert and OP_Delete act. `data` is the new record. */
 int weir_row_insert(Vdbe *vm, const Op *op, VdbeCursor *cursor, Mem *data, i64 rowid);
@@ -41,6 +42,9 @@ int weir_commit(sqlite3 *db, Vdbe *vm);
 /* Everything, or everything since a savepoint, was rolled back. */
 void weir_rollback(sqlite3 *db);
 void weir_rollback_to(sqlite3 *db);
+
+/* The schema of main was read. */
+int weir_schema_loaded(sqlite3 *db);
 
 /* The connection is freed. */
 void weir_close(sqlite3 *db);

@@ -117,12 +117,13 @@ static void append_base64(JsonString *json, const u8 *data, size_t size)
         const size_t left = size - i;
         const u32 bits = (u32)data[i] << 16 | (left > 1 ? (u32)data[i + 1] << 8 : 0) |
                          (left > 2 ? data[i + 2] : 0);
-        const char group[4] = {
-            DIGITS[bits >> 18],
-            DIGITS[bits >> 12 & 63],
-            left > 1 ? DIGITS[bits >> 6 & 63] : '=',
-            left > 2 ? DIGITS[bits & 63] : '=',
-        };
+        char group[4] = {DIGITS[bits >> 18], DIGITS[bits >> 12 & 63], '=', '='};
+        if (left > 1) {
+            group[2] = DIGITS[bits >> 6 & 63];
+        }
+        if (left > 2) {
+            group[3] = DIGITS[bits & 63];
+        }
         jsonAppendRaw(json, group, 4);
     }
     jsonAppendRaw(json, "\"}", 2);
@@ -320,7 +321,7 @@ static void bin_record_json_object_full(sqlite3_context *context, int count,
 void weir_register_functions(void)
 {
     /* Any number of arguments, so that a wrong one gets our own message. */
-    static FuncDef FUNCTIONS[] = {
+    static FuncDef functions[] = {
         {
             .nArg = -1,
             .funcFlags =
@@ -343,5 +344,5 @@ void weir_register_functions(void)
             .zName = "bin_record_json_object_full",
         },
     };
-    sqlite3InsertBuiltinFuncs(FUNCTIONS, ArraySize(FUNCTIONS));
+    sqlite3InsertBuiltinFuncs(functions, ArraySize(functions));
 }

@@ -54,15 +54,31 @@ static bool is_main(const Parse *parse, const Table *table)
     return table->pSchema == parse->db->aDb[0].pSchema;
 }
 
+/* The mode as it is now: rollbacks and the database's wish may have changed it. */
+static CaptureMode settle_mode(Parse *parse)
+{
+    sqlite3 *const db = parse->db;
+    char *message;
+    weir_capture_recheck(db);
+    const int rc = weir_default_adopt(db, &message);
+    if (message != NULL) {
+        sqlite3ErrorMsg(parse, "%s", message);
+        sqlite3_free(message);
+    } else if (rc != SQLITE_OK) {
+        sqlite3ErrorMsg(parse, "%s", sqlite3ErrStr(rc));
+        parse->rc = rc;
+    }
+    return weir_capture_mode(db);
+}
+
 int weir_gate_write(Parse *parse, Table *table)
 {
     sqlite3 *const db = parse->db;
     if (!is_user_statement(parse) || !is_main(parse, table)) {
         return 0;
     }
-    weir_capture_recheck(db);
-    if (weir_capture_mode(db) == CAPTURE_OFF) {
-        return 0;
+    if (settle_mode(parse) == CAPTURE_OFF) {
+        return parse->nErr;
     }
     const TableClass class = weir_classify(db->weir, table);
     if (class == TABLE_SKIPPED) {
@@ -89,8 +105,7 @@ void weir_gate_schema(Parse *parse, int database)
     if (database != 0 || parse->db->init.busy || parse->eParseMode != PARSE_MODE_NORMAL) {
         return;
     }
-    weir_capture_recheck(parse->db);
-    if (weir_capture_mode(parse->db) != CAPTURE_OFF && capture_statement(parse) != NULL) {
+    if (settle_mode(parse) != CAPTURE_OFF && capture_statement(parse) != NULL) {
         sqlite3MultiWrite(parse);
         sqlite3MayAbort(parse);
     }
@@ -98,7 +113,7 @@ void weir_gate_schema(Parse *parse, int database)
 
 static void mark_table(Parse *parse, const Table *table, u8 flag)
 {
-    if (weir_capture_mode(parse->db) == CAPTURE_OFF || !is_main(parse, table)) {
+    if (!is_main(parse, table) || settle_mode(parse) == CAPTURE_OFF) {
         return;
     }
     Vdbe *const vm = statement_of(parse);

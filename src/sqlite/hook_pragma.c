@@ -11,12 +11,16 @@ static const char BAD_MODE[] = "unexpected pragma value: expected '<mode>' or "
                                "'<mode>,<cdc-table-name>' parameter where mode is "
                                "one of off|id|before|after|full";
 
-/* The mode before the first comma, and the table name after it; NULL if there is no comma. */
-static bool parse_value(const char *value, CaptureMode *mode, const char **table_name)
+const char *weir_mode_name(CaptureMode mode)
+{
+    return MODE_NAMES[mode];
+}
+
+bool weir_setting_parse(const char *value, CaptureMode *mode, const char **table_name)
 {
     const char *const comma = strchr(value, ',');
     const size_t size = comma != NULL ? (size_t)(comma - value) : strlen(value);
-    *table_name = comma != NULL ? comma + 1 : NULL;
+    *table_name = comma != NULL ? comma + 1 : WEIR_LOG_DEFAULT;
     for (int i = 0; i < ArraySize(MODE_NAMES); i++) {
         if (strlen(MODE_NAMES[i]) == size && memcmp(MODE_NAMES[i], value, size) == 0) {
             *mode = (CaptureMode)i;
@@ -30,7 +34,7 @@ static int switch_off(sqlite3 *db)
 {
     Capture *const capture = db->weir;
     int rc = SQLITE_OK;
-    if (capture == NULL || capture->setting.mode == CAPTURE_OFF) {
+    if (capture->setting.mode == CAPTURE_OFF) {
         return SQLITE_OK;
     }
     if (capture->first_id != 0) {
@@ -46,14 +50,18 @@ static int switch_off(sqlite3 *db)
     return rc;
 }
 
-static int set_capture(sqlite3 *db, CaptureMode mode, const char *table_name, char **message)
+static int set_capture(sqlite3 *db, CaptureMode mode, const char *table_name, bool is_default,
+                       char **message)
 {
-    if (mode == CAPTURE_OFF) {
-        return switch_off(db);
-    }
     Capture *const capture = weir_capture_get(db);
     if (capture == NULL) {
         return SQLITE_NOMEM_BKPT;
+    }
+    if (is_default) {
+        return weir_setup_default(db, mode, table_name, message);
+    }
+    if (mode == CAPTURE_OFF) {
+        return switch_off(db);
     }
     if (capture->setting.mode == CAPTURE_OFF || weir_log_find(db) == NULL ||
         sqlite3StrICmp(table_name, capture->setting.table_name) != 0) {
@@ -78,13 +86,17 @@ static void run_set(sqlite3_context *context, int argument_count, sqlite3_value 
     CaptureMode mode;
     const char *table_name;
     UNUSED_PARAMETER(argument_count);
-    if (value == NULL || !parse_value(value, &mode, &table_name)) {
+    if (value == NULL || !weir_setting_parse(value, &mode, &table_name)) {
         sqlite3_result_error_nomem(context);
         return;
     }
     char *message = NULL;
-    const int rc =
-        set_capture(db, mode, table_name == NULL ? WEIR_LOG_DEFAULT : table_name, &message);
+    const bool is_default = sqlite3_value_int(arguments[1]) != 0;
+    const int rc = set_capture(db, mode, table_name, is_default, &message);
+    if (rc == SQLITE_OK && (!is_default || mode != CAPTURE_OFF)) {
+        db->weir->is_set = true;
+        db->weir->may_have_default = false;
+    }
     if (message != NULL) {
         sqlite3_result_error(context, message, -1);
         sqlite3_free(message);
@@ -101,7 +113,16 @@ static void show(Parse *parse, Vdbe *vm)
     if (sqlite3ReadSchema(parse) != SQLITE_OK) {
         return;
     }
-    weir_capture_recheck(db);
+    if (db->weir != NULL) {
+        char *message;
+        weir_capture_recheck(db);
+        const int rc = weir_default_adopt(db, &message);
+        if (rc != SQLITE_OK) {
+            sqlite3ErrorMsg(parse, "%s", message == NULL ? sqlite3ErrStr(rc) : message);
+            sqlite3_free(message);
+            return;
+        }
+    }
     const CaptureMode mode = weir_capture_mode(db);
     const Setting off = {0};
     const Setting *const setting = mode == CAPTURE_OFF ? &off : &db->weir->setting;
@@ -110,10 +131,10 @@ static void show(Parse *parse, Vdbe *vm)
                          VERSIONS[setting->version]);
 }
 
-void weir_pragma(Parse *parse, Vdbe *vm, const char *value)
+void weir_pragma(Parse *parse, Vdbe *vm, const char *value, int is_default)
 {
     static const FuncDef SET = {
-        .nArg = 1,
+        .nArg = 2,
         .funcFlags = SQLITE_UTF8 | SQLITE_DIRECTONLY,
         .xSFunc = run_set,
         .zName = "capture_data_changes_conn",
@@ -124,10 +145,12 @@ void weir_pragma(Parse *parse, Vdbe *vm, const char *value)
         show(parse, vm);
         return;
     }
-    if (!parse_value(value, &mode, &table_name)) {
+    if (!weir_setting_parse(value, &mode, &table_name)) {
         sqlite3ErrorMsg(parse, "%s", BAD_MODE);
         return;
     }
+    parse->nMem = 3;
     sqlite3VdbeAddOp4(vm, OP_String8, 0, 1, 0, value, 0);
-    sqlite3VdbeAddFunctionCall(parse, 0, 1, 2, 1, &SET, 0);
+    sqlite3VdbeAddOp2(vm, OP_Integer, is_default, 2);
+    sqlite3VdbeAddFunctionCall(parse, 0, 1, 3, 2, &SET, 0);
 }

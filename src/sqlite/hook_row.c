@@ -277,6 +277,12 @@ static bool is_blob_captured(const Vdbe *vm, const Table *table)
 
 int weir_blob_before(Vdbe *vm, Table *table, BtCursor *cursor)
 {
+    char *message;
+    const int adopted = weir_default_adopt(vm->db, &message);
+    sqlite3_free(message);
+    if (adopted != SQLITE_OK) {
+        return adopted;
+    }
     if (!is_blob_captured(vm, table)) {
         return SQLITE_OK;
     }

@@ -8,6 +8,7 @@ typedef struct Setup {
     const char *table_name; /* borrowed */
     char *message;          /* owned; what went wrong */
     u8 version;
+    const char *wish; /* borrowed; what to keep in the database, NULL for nothing */
 } Setup;
 
 static int fail(Setup *setup, int rc, const char *format, ...)
@@ -41,7 +42,8 @@ static int check_name(Setup *setup)
     if (name[0] == 0) {
         return fail(setup, SQLITE_ERROR, "the name of the change log is empty");
     }
-    if (sqlite3StrNICmp(name, "sqlite_", 7) == 0 || sqlite3StrICmp(name, WEIR_VERSION_TABLE) == 0) {
+    if (sqlite3StrNICmp(name, "sqlite_", 7) == 0 || strcmp(name, WEIR_DEFAULT_NAME) == 0 ||
+        sqlite3StrICmp(name, WEIR_VERSION_TABLE) == 0) {
         return fail(setup, SQLITE_ERROR, "\"%w\" is reserved and cannot be the change log", name);
     }
     if (sqlite3HashFind(&schema->idxHash, name) != NULL) {
@@ -132,6 +134,19 @@ static int settle_version(Setup *setup, u8 shape)
                                             "(table_name,version)VALUES(%Q,'v2')");
 }
 
+static int keep_wish(Setup *setup)
+{
+    char *const sql = sqlite3_mprintf("INSERT OR REPLACE INTO main." WEIR_VERSION_TABLE
+                                      "(table_name,version)VALUES('" WEIR_DEFAULT_NAME "','%q,%q')",
+                                      setup->wish, setup->table_name);
+    if (sql == NULL) {
+        return SQLITE_NOMEM_BKPT;
+    }
+    const int rc = sqlite3_exec(setup->db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return rc == SQLITE_OK ? SQLITE_OK : fail(setup, rc, "%s", sqlite3_errmsg(setup->db));
+}
+
 static int set_up(Setup *setup)
 {
     u8 shape = 0;
@@ -154,6 +169,9 @@ static int set_up(Setup *setup)
     }
     if (rc == SQLITE_OK) {
         rc = settle_version(setup, shape);
+    }
+    if (rc == SQLITE_OK && setup->wish != NULL) {
+        rc = keep_wish(setup);
     }
     return rc;
 }
@@ -182,9 +200,10 @@ static int adopt(const Setup *setup, CaptureMode mode)
     return SQLITE_OK;
 }
 
-int weir_setup_enable(sqlite3 *db, CaptureMode mode, const char *table_name, char **message)
+static int enable(sqlite3 *db, CaptureMode mode, const char *table_name, const char *wish,
+                  char **message)
 {
-    Setup setup = {.db = db, .table_name = table_name};
+    Setup setup = {.db = db, .table_name = table_name, .wish = wish};
     Suspended saved;
     weir_capture_suspend(db, &saved);
     int rc = run(&setup, "SAVEPOINT \"" SETUP_SAVEPOINT "\"");
@@ -205,4 +224,31 @@ int weir_setup_enable(sqlite3 *db, CaptureMode mode, const char *table_name, cha
     }
     *message = setup.message;
     return rc;
+}
+
+int weir_setup_enable(sqlite3 *db, CaptureMode mode, const char *table_name, char **message)
+{
+    return enable(db, mode, table_name, NULL, message);
+}
+
+static int take_back(sqlite3 *db, char **message)
+{
+    Setup setup = {.db = db, .table_name = ""};
+    Suspended saved;
+    int rc = SQLITE_OK;
+    weir_capture_suspend(db, &saved);
+    rc = run(&setup, "SELECT 1 FROM main.sqlite_schema LIMIT 1");
+    if (rc == SQLITE_OK && weir_find_table(db, WEIR_VERSION_TABLE) != NULL) {
+        rc = run(&setup, "DELETE FROM main." WEIR_VERSION_TABLE
+                         " WHERE table_name='" WEIR_DEFAULT_NAME "'");
+    }
+    weir_capture_resume(db, &saved);
+    *message = setup.message;
+    return rc;
+}
+
+int weir_setup_default(sqlite3 *db, CaptureMode mode, const char *table_name, char **message)
+{
+    return mode == CAPTURE_OFF ? take_back(db, message)
+                               : enable(db, mode, table_name, weir_mode_name(mode), message);
 }
