@@ -5,6 +5,7 @@
 # was met. A miss is not a failure of this script: machines differ. docs/performance.md explains.
 set -eu
 cd "$(dirname "$0")/.."
+root=$(pwd)
 
 build=build
 mode=
@@ -30,3 +31,11 @@ for program in bench_populate bench_commit bench_wal; do
     # shellcheck disable=SC2086
     "$build/bench/$program" $mode --ext "$build/dbsp.duckdb_extension"
 done
+
+work=$(mktemp -d)
+case $build in
+/*) capture=$build/bench/bench_cdc ;;
+*) capture=$root/$build/bench/bench_cdc ;;
+esac
+(cd "$work" && "$capture" --rows "$([ -n "$mode" ] && echo 30000 || echo 1000000)")
+rm -rf "$work"
