@@ -64,7 +64,7 @@ static const char TRIGGER_SQL[] =
 
 static void die(sqlite3 *db, const char *what)
 {
-    fprintf(stderr, "bench_cdc: %s: %s\n", what, sqlite3_errmsg(db));
+    (void)fprintf(stderr, "bench_cdc: %s: %s\n", what, sqlite3_errmsg(db));
     exit(1);
 }
 
@@ -190,8 +190,8 @@ int main(int argument_count, char **arguments)
             only_variant = arguments[i + 1];
         }
     }
-    printf("%-12s %12s %8s %8s %8s %8s %8s %10s\n", "workload", "off rows/s", "off", "id", "full",
-           "triggers", "session", "bytes");
+    (void)printf("%-12s %12s %8s %8s %8s %8s %8s %10s\n", "workload", "off rows/s", "off", "id",
+                 "full", "triggers", "session", "bytes");
     for (size_t i = 0; i < sizeof WORKLOADS / sizeof WORKLOADS[0]; i++) {
         const Workload *const workload = &WORKLOADS[i];
         double best[VARIANTS] = {0};
@@ -210,11 +210,11 @@ int main(int argument_count, char **arguments)
                 best[variant] = seconds;
             }
         }
-        printf("%-12s %12.0f", workload->name, count / best[OFF]);
+        (void)printf("%-12s %12.0f", workload->name, count / best[OFF]);
         for (int k = 0; k < VARIANTS; k++) {
-            printf(" %8.2f", best[k] / best[OFF]);
+            (void)printf(" %8.2f", best[k] / best[OFF]);
         }
-        printf(" %10.1f\n", bytes);
+        (void)printf(" %10.1f\n", bytes);
         (void)fflush(stdout);
     }
     return 0;

@@ -22,7 +22,7 @@ void text_add(Text *text, const char *format, ...)
         text->capacity = 2 * (text->size + size + 1);
         text->data = realloc(text->data, text->capacity);
         if (text->data == NULL) {
-            fprintf(stderr, "out of memory\n");
+            (void)fprintf(stderr, "out of memory\n");
             exit(2);
         }
     }

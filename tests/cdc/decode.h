@@ -25,11 +25,11 @@ void text_add_record(Text *text, const unsigned char *record, int size);
 
 /* A field of a record: an SQLite type code and its value. */
 typedef struct Field {
-    int type; /* SQLITE_INTEGER, ... */
+    int type;                  /* SQLITE_INTEGER, ... */
+    int size;                  /* of data */
+    const unsigned char *data; /* text and blobs: inside the record */
     sqlite3_int64 integer;
     double real;
-    const unsigned char *data; /* text and blobs: inside the record */
-    int size;
 } Field;
 
 /* Reads a record into fields; returns how many there are, or -1 if it is no record or has more than `max`. */

@@ -58,7 +58,7 @@ static void next_line(Script *script)
 static void report(Script *script, int line, const char *what, const char *got)
 {
     script->failures++;
-    printf("%s:%d: %s: %s\n%s\n", script->path, line, script->case_name, what, got);
+    (void)printf("%s:%d: %s: %s\n%s\n", script->path, line, script->case_name, what, got);
 }
 
 /* --- connections --- */
@@ -72,11 +72,11 @@ static void open_connection(Script *script, const char *name)
         }
     }
     if (script->connection_count == CONNECTIONS_MAX) {
-        printf("%s: too many connections\n", script->path);
+        (void)printf("%s: too many connections\n", script->path);
         exit(2);
     }
     script->current = &script->connections[script->connection_count++];
-    snprintf(script->current->name, sizeof script->current->name, "%s", name);
+    (void)snprintf(script->current->name, sizeof script->current->name, "%s", name);
     if (sqlite3_open(script->database, &script->current->db) != SQLITE_OK) {
         report(script, script->number, "cannot open", script->database);
     }
@@ -89,7 +89,7 @@ static void close_connection(Script *script, Connection *connection)
         report(script, script->number, "cannot close", sqlite3_errmsg(connection->db));
     }
     connection->db = NULL;
-    snprintf(connection->name, sizeof connection->name, "closed");
+    (void)snprintf(connection->name, sizeof connection->name, "closed");
 }
 
 static void check_integrity(Script *script, sqlite3 *db)
@@ -120,12 +120,12 @@ static void begin_case(Script *script, const char *name, int in_memory)
 {
     end_case(script);
     script->cases++;
-    snprintf(script->case_name, sizeof script->case_name, "%s", name);
-    snprintf(script->database, sizeof script->database, "%s/cdc_%d.db", script->directory,
-             (int)getpid());
+    (void)snprintf(script->case_name, sizeof script->case_name, "%s", name);
+    (void)snprintf(script->database, sizeof script->database, "%s/cdc_%d.db", script->directory,
+                   (int)getpid());
     (void)unlink(script->database);
     if (in_memory) {
-        snprintf(script->database, sizeof script->database, ":memory:");
+        (void)snprintf(script->database, sizeof script->database, ":memory:");
     }
     open_connection(script, "a");
 }
@@ -259,7 +259,7 @@ int main(int argument_count, char **arguments)
 {
     Script *const script = calloc(1, sizeof *script);
     if (argument_count < 2 || script == NULL) {
-        fprintf(stderr, "usage: script FILE [DIRECTORY]\n");
+        (void)fprintf(stderr, "usage: script FILE [DIRECTORY]\n");
         return 2;
     }
     script->path = arguments[1];
@@ -275,8 +275,8 @@ int main(int argument_count, char **arguments)
         run_line(script);
     }
     end_case(script);
-    fclose(script->file);
-    printf("%d cases, %d failures\n", script->cases, script->failures);
+    (void)fclose(script->file);
+    (void)printf("%d cases, %d failures\n", script->cases, script->failures);
     const int status = script->failures > 0 || script->cases == 0;
     free(script);
     return status;

@@ -14,7 +14,7 @@
 static void run(sqlite3 *db, const char *sql)
 {
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(db));
+        (void)fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(db));
         _exit(3);
     }
 }
@@ -51,7 +51,7 @@ static int count(sqlite3 *db, const char *sql)
         sqlite3_step(row) == SQLITE_ROW) {
         result = sqlite3_column_int(row, 0);
     } else {
-        fprintf(stderr, "%s\n", sqlite3_errmsg(db));
+        (void)fprintf(stderr, "%s\n", sqlite3_errmsg(db));
     }
     sqlite3_finalize(row);
     return result;
@@ -86,15 +86,15 @@ static int check(const char *path)
         for (size_t i = 0; i < sizeof QUERIES / sizeof QUERIES[0]; i++) {
             const int wrong = count(db, QUERIES[i]);
             if (wrong != 0) {
-                printf("query %zu: %d\n", i, wrong);
+                (void)printf("query %zu: %d\n", i, wrong);
                 problems++;
             }
         }
     }
-    printf("%d rows, %d records\n", count(db, "SELECT count(*) FROM t"),
-           count(db, "SELECT count(*) FROM sqlite_schema WHERE name='turso_cdc'") == 1
-               ? count(db, "SELECT count(*) FROM turso_cdc")
-               : 0);
+    (void)printf("%d rows, %d records\n", count(db, "SELECT count(*) FROM t"),
+                 count(db, "SELECT count(*) FROM sqlite_schema WHERE name='turso_cdc'") == 1
+                     ? count(db, "SELECT count(*) FROM turso_cdc")
+                     : 0);
     sqlite3_close(db);
     return problems;
 }
@@ -112,9 +112,9 @@ int main(int argument_count, char **arguments)
         return 2;
     }
     for (int round = 0; round < rounds; round++) {
-        snprintf(path, sizeof path, "%s/crash_%d.db", arguments[1], round % 4);
+        (void)snprintf(path, sizeof path, "%s/crash_%d.db", arguments[1], round % 4);
         for (size_t i = 0; round < 4 && i < 4; i++) {
-            snprintf(file, sizeof file, "%s%s", path, SUFFIXES[i]);
+            (void)snprintf(file, sizeof file, "%s%s", path, SUFFIXES[i]);
             (void)unlink(file);
         }
         sqlite3 *db = NULL;
@@ -134,7 +134,7 @@ int main(int argument_count, char **arguments)
         (void)kill(child, SIGKILL);
         (void)waitpid(child, &status, 0);
         if (!WIFSIGNALED(status)) {
-            printf("round %d: the writer ended by itself\n", round);
+            (void)printf("round %d: the writer ended by itself\n", round);
             problems++;
         }
         problems += check(path);
