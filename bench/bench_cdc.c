@@ -24,10 +24,10 @@ static const char *const VARIANT_NAMES[VARIANTS] = {"off", "id", "full", "trigge
 typedef struct Workload {
     const char *name;
     const char *sql;     /* run for each row, or once */
+    const char *setting; /* of synchronous */
     int is_bulk;         /* once, over all rows */
     int is_filled;       /* starts with all rows there */
     int is_autocommit;   /* a transaction each */
-    const char *setting; /* of synchronous */
     int divisor;         /* of the number of rows */
 } Workload;
 
@@ -36,17 +36,17 @@ typedef struct Workload {
     "INSERT INTO t SELECT i, 'name of row ' || i, i * 1.5, i % 1000 FROM n"
 
 static const Workload WORKLOADS[] = {
-    {"insert", "INSERT INTO t VALUES (?1, 'name of this row', ?1 * 1.5, ?1 % 1000)", 0, 0, 0, "OFF",
+    {"insert", "INSERT INTO t VALUES (?1, 'name of this row', ?1 * 1.5, ?1 % 1000)", "OFF", 0, 0, 0,
      1},
-    {"update", "UPDATE t SET score = score + 1, n = n + 1 WHERE id = ?1", 0, 1, 0, "OFF", 1},
-    {"delete", "DELETE FROM t WHERE id = ?1", 0, 1, 0, "OFF", 1},
-    {"bulk insert", FILL, 1, 0, 0, "OFF", 1},
-    {"bulk update", "UPDATE t SET score = score + 1, n = n + 1", 1, 1, 0, "OFF", 1},
-    {"bulk delete", "DELETE FROM t WHERE id > 0", 1, 1, 0, "OFF", 1},
-    {"autocommit", "INSERT INTO t VALUES (?1, 'name of this row', ?1 * 1.5, ?1 % 1000)", 0, 0, 1,
-     "OFF", 20},
-    {"durable", "INSERT INTO t VALUES (?1, 'name of this row', ?1 * 1.5, ?1 % 1000)", 0, 0, 1,
-     "FULL", 300},
+    {"update", "UPDATE t SET score = score + 1, n = n + 1 WHERE id = ?1", "OFF", 0, 1, 0, 1},
+    {"delete", "DELETE FROM t WHERE id = ?1", "OFF", 0, 1, 0, 1},
+    {"bulk insert", FILL, "OFF", 1, 0, 0, 1},
+    {"bulk update", "UPDATE t SET score = score + 1, n = n + 1", "OFF", 1, 1, 0, 1},
+    {"bulk delete", "DELETE FROM t WHERE id > 0", "OFF", 1, 1, 0, 1},
+    {"autocommit", "INSERT INTO t VALUES (?1, 'name of this row', ?1 * 1.5, ?1 % 1000)", "OFF", 0,
+     0, 1, 20},
+    {"durable", "INSERT INTO t VALUES (?1, 'name of this row', ?1 * 1.5, ?1 % 1000)", "FULL", 0, 0,
+     1, 300},
 };
 
 static const char TRIGGER_SQL[] =
@@ -122,8 +122,7 @@ static double bytes_per_change(sqlite3 *db)
 /* One run; the seconds it took. */
 static double measure(const Workload *workload, Variant variant, int rows, double *bytes)
 {
-    static const char *const FILES[] = {"bench_cdc.db", "bench_cdc.db-wal",
-                                        "bench_cdc.db-shm"};
+    static const char *const FILES[] = {"bench_cdc.db", "bench_cdc.db-wal", "bench_cdc.db-shm"};
     sqlite3 *db = NULL;
     sqlite3_session *session = NULL;
     for (int i = 0; i < 3; i++) {

@@ -1,6 +1,7 @@
 /* replay.c: see replay.h. */
 #include "replay.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,10 +85,18 @@ static void bind_field(sqlite3_stmt *statement, int index, const Field *field)
     }
 }
 
+/* The bits: 0.0 and -0.0 differ. */
+static uint64_t bits_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static int is_equal(const Field *a, const Field *b)
 {
-    return a->type == b->type && a->integer == b->integer &&
-           memcmp(&a->real, &b->real, sizeof a->real) == 0 && a->size == b->size &&
+    return a->type == b->type && a->integer == b->integer && bits_of(a->real) == bits_of(b->real) &&
+           a->size == b->size &&
            (a->size == 0 ||
             (a->data != NULL && b->data != NULL && memcmp(a->data, b->data, (size_t)a->size) == 0));
 }

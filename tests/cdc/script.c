@@ -257,8 +257,9 @@ static void run_line(Script *script)
 
 int main(int argument_count, char **arguments)
 {
-    Script *const script = calloc(1, sizeof *script);
-    if (argument_count < 2 || script == NULL) {
+    static Script the_script;
+    Script *const script = &the_script;
+    if (argument_count < 2) {
         (void)fprintf(stderr, "usage: script FILE [DIRECTORY]\n");
         return 2;
     }
@@ -267,7 +268,6 @@ int main(int argument_count, char **arguments)
     script->file = fopen(script->path, "r");
     if (script->file == NULL) {
         perror(script->path);
-        free(script);
         return 2;
     }
     next_line(script);
@@ -277,7 +277,5 @@ int main(int argument_count, char **arguments)
     end_case(script);
     (void)fclose(script->file);
     (void)printf("%d cases, %d failures\n", script->cases, script->failures);
-    const int status = script->failures > 0 || script->cases == 0;
-    free(script);
-    return status;
+    return script->failures > 0 || script->cases == 0;
 }

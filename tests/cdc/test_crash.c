@@ -60,20 +60,25 @@ static int count(sqlite3 *db, const char *sql)
 /* The number of ways in which table and log differ. */
 static int check(const char *path)
 {
-    static const char *const QUERIES[] = {
-        /* the last record of each row says whether it is there */
+    /* The last record of each row says whether it is there. */
+    static const char PRESENCE[] =
         "SELECT count(*) FROM (SELECT id, change_type, max(change_id) FROM turso_cdc WHERE "
-        "table_name='t' GROUP BY id) "
-        "AS l WHERE (change_type=-1) = EXISTS (SELECT 1 FROM t WHERE x=l.id)",
+        "table_name='t' "
+        "GROUP BY id) AS l WHERE (change_type=-1) = EXISTS (SELECT 1 FROM t WHERE x=l.id)";
+    /* Every transaction has its one COMMIT record, the last of its records. */
+    static const char COMMITS[] = "SELECT count(*) FROM (SELECT change_txn_id, sum(change_type=2) "
+                                  "AS commits, max(change_id) AS last, "
+                                  "max(CASE change_type WHEN 2 THEN change_id END) AS c FROM "
+                                  "turso_cdc WHERE change_txn_id>0 GROUP BY 1) "
+                                  "WHERE commits<>1 OR last<>c";
+    static const char SEQUENCE[] =
+        "SELECT (SELECT seq FROM sqlite_sequence WHERE name='turso_cdc') <> "
+        "(SELECT max(change_id) FROM turso_cdc)";
+    static const char *const QUERIES[] = {
+        PRESENCE,
         "SELECT count(*) FROM t WHERE x NOT IN (SELECT id FROM turso_cdc WHERE table_name='t')",
-        /* every transaction has its one COMMIT record, the last of its records */
-        "SELECT count(*) FROM (SELECT change_txn_id, sum(change_type=2) AS commits, max(change_id) "
-        "AS last, "
-        "max(CASE change_type WHEN 2 THEN change_id END) AS c FROM turso_cdc WHERE change_txn_id>0 "
-        "GROUP BY 1) WHERE "
-        "commits<>1 OR last<>c",
-        "SELECT (SELECT seq FROM sqlite_sequence WHERE name='turso_cdc') <> (SELECT max(change_id) "
-        "FROM turso_cdc)",
+        COMMITS,
+        SEQUENCE,
         "SELECT integrity_check<>'ok' FROM pragma_integrity_check LIMIT 1",
     };
     sqlite3 *db = NULL;

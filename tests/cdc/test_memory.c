@@ -58,6 +58,10 @@ static const char SCHEMA[] =
     "INSERT INTO t VALUES (1,1,1),(2,2,2),(3,3,3); INSERT INTO c VALUES (1,'a'),(2,'b');"
     "ALTER TABLE t ADD COLUMN w DEFAULT 'new';";
 
+static const char SHOW_RECORDS[] =
+    "SELECT count(bin_record_json_object_full(table_columns_json_array(table_name), after)) "
+    "FROM turso_cdc WHERE table_name<>'sqlite_schema'";
+
 static const char *const STATEMENTS[] = {
     "INSERT INTO t VALUES (4,4,4,zeroblob(2000)),(5,5,5,'five')",
     "UPDATE t SET z=z+1, y=y+10 WHERE x>1",
@@ -76,9 +80,7 @@ static const char *const STATEMENTS[] = {
     "CREATE INDEX ni ON n(w)",
     "DROP TABLE n",
     "PRAGMA capture_data_changes_conn('full')",
-    "SELECT count(bin_record_json_object_full(table_columns_json_array(table_name), after)) FROM "
-    "turso_cdc "
-    "WHERE table_name<>'sqlite_schema'",
+    SHOW_RECORDS,
     "DELETE FROM t",
 };
 
