@@ -61,7 +61,7 @@ static int sequence_find(sqlite3 *db, const Table *log, Sequence *out)
 
 int weir_sequence_read(sqlite3 *db, const Table *log, i64 *out)
 {
-    Sequence sequence;
+    Sequence sequence = {0};
     const int rc = sequence_find(db, log, &sequence);
     *out = MAX(sequence.value, 0);
     weir_log_close(db);
@@ -81,7 +81,7 @@ int weir_sequence_write(sqlite3 *db, i64 last)
         rc = weir_log_last(db, &last, &is_empty);
     }
     weir_log_close(db);
-    Sequence sequence;
+    Sequence sequence = {0};
     if (rc == SQLITE_OK) {
         last = MAX(last, capture->floor);
         rc = sequence_find(db, log, &sequence);
