@@ -47,7 +47,9 @@ static void put_value(u8 *out, const Mem *value, u64 size)
     } else if ((value->flags & MEM_Int) != 0) {
         weir_integer_put(out, value->u.i, (u32)size);
     } else {
-        memcpy(out, value->z, (size_t)value->n);
+        if (value->n > 0) {
+            memcpy(out, value->z, (size_t)value->n);
+        }
         memset(out + value->n, 0, size - (u64)value->n);
     }
 }
