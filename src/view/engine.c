@@ -113,7 +113,8 @@ static Status get_table(Engine *engine, const char *name, TrackedTable **out, Er
         weir_error_hint(err, "qualify the name, as FROM dbsp_tables() has it");
     } else {
         weir_error_set(err, WEIR_ERR_UNKNOWN_SOURCE, "table %s is not followed", name);
-        weir_error_hint(err, "no view reads it; CALL dbsp_track('%s') follows it all the same", name);
+        weir_error_hint(err, "no view reads it; CALL dbsp_track('%s') follows it all the same",
+                        name);
     }
     return err->code;
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""run_docs WEIR ROOT: runs every ```sql and ```console block of the documentation.
+"""run_docs WEIR ROOT SQLITE: runs every ```sql and ```console block of the documentation.
 
 In README.md and docs/*.md a block must succeed, and a statement followed by `-- => row / row` (values
 separated by |) must give those rows in that order. In docs/errors a block must end in the page's
-error code. A console block is run in an empty directory: every line that begins with `$ ` must print the
+error code. A ```sqlite block is run like one of sql, by the SQLite library in the directory SQLITE. A console block is run in an empty directory: every line that begins with `$ ` must print the
 lines below it.
 """
 import glob
@@ -56,6 +56,28 @@ def check_block(weir, block):
     return None
 
 
+SQLITE_RUNNER = """
+import sqlite3, sys
+db = sqlite3.connect(":memory:", isolation_level=None)
+for sql in sys.stdin.read().split(chr(0)):
+    rows = db.execute(sql).fetchall()
+    print(" / ".join("|".join("NULL" if v is None else str(v) for v in row) for row in rows))
+"""
+
+
+def check_sqlite_block(library, block):
+    parts = statements(re.sub(r";\n-- =>", "; -- =>", block))
+    environment = dict(os.environ, LD_LIBRARY_PATH=library)
+    result = subprocess.run([sys.executable, "-c", SQLITE_RUNNER], text=True, env=environment,
+                            input="\0".join(sql for sql, _ in parts), capture_output=True, timeout=120)
+    if result.returncode != 0:
+        return f"failed: {result.stderr.strip()}"
+    for (sql, expected), got in zip(parts, result.stdout.splitlines()):
+        if expected is not None and got != expected:
+            return f"{sql}\n  expected {expected}\n  got      {got}"
+    return None
+
+
 def check_error_block(weir, block, code):
     setup = "" if re.search(r"CREATE TABLE t\b", block) else "CREATE TABLE t(a INTEGER);\n"
     result = run(weir, setup + block, [])
@@ -76,7 +98,7 @@ def check_console_block(weir, block):
 
 
 def main():
-    weir, root = sys.argv[1], sys.argv[2]
+    weir, root, sqlite = sys.argv[1:4]
     failures = count = 0
     pages = [os.path.join(root, "README.md")] + sorted(glob.glob(os.path.join(root, "docs", "*.md")))
     checks = [(page, block, None) for page in pages for block in blocks(page)]
@@ -87,6 +109,8 @@ def main():
               for page, block, code in checks]
     faults += [(page, check_console_block(weir, block)) for page in pages
                for block in blocks(page, "console")]
+    faults += [(page, check_sqlite_block(sqlite, block)) for page in pages
+               for block in blocks(page, "sqlite")]
     for page, fault in faults:
         count += 1
         if fault is not None:
