@@ -445,3 +445,34 @@ const Batch *weir_column_block_read(ColumnReader *reader, const RowStore *store,
     }
     return batch;
 }
+
+bool weir_column_block_pick(const RowStore *store, const ColumnPiece *piece, PhysType phys,
+                            const ColumnBlock *block, size_t row, void *value)
+{
+    WEIR_ASSERT(row < block->count);
+    if (piece->validity != 0 &&
+        !weir_validity_get((uint64_t *)(void *)weir_row_at(store, piece->validity), row)) {
+        return false;
+    }
+    const size_t wide = weir_phys_width(phys);
+    const char *const kept =
+        piece->values == 0 ? NULL : (const char *)weir_row_at(store, piece->values);
+    if (phys == PHYS_STRING) {
+        const uint64_t begin = kept == NULL || row == 0 ? 0 : get_end(kept, piece->width, row - 1);
+        const uint64_t end = kept == NULL ? 0 : get_end(kept, piece->width, row);
+        const char *const bytes =
+            kept == NULL ? "" : kept + (size_t)block->count * piece->width + begin;
+        const String string = weir_string_make(bytes, (size_t)(end - begin));
+        memcpy(value, &string, sizeof string);
+    } else if (kept != NULL && piece->width == wide) {
+        memcpy(value, kept + row * wide, wide);
+    } else {
+        uint64_t difference = 0; /* little endian, as the value */
+        if (kept != NULL) {
+            memcpy(&difference, kept + row * piece->width, piece->width);
+        }
+        const uint64_t number = (piece->base + difference) ^ sign_bit(phys);
+        memcpy(value, &number, wide);
+    }
+    return true;
+}

@@ -46,4 +46,9 @@ Status weir_column_reader_init(ColumnReader *reader, const Schema *schema, Arena
 const Batch *weir_column_block_read(ColumnReader *reader, const RowStore *store,
                                     const ColumnBlock *block);
 
+/* Writes one value, in as many bytes as the type has; the bytes of a long string are borrowed while
+ * the block lives. False: it is NULL, and nothing is written. */
+bool weir_column_block_pick(const RowStore *store, const ColumnPiece *piece, PhysType phys,
+                            const ColumnBlock *block, size_t row, void *value) WEIR_MUST_CHECK;
+
 #endif
