@@ -8,7 +8,12 @@
  * the database for writing. So the file is read through the descriptor that DuckDB has open itself,
  * found by its inode, with pread, which moves nothing. The descriptor may be closed and its number
  * given to another file at any time: what was read counts only if the number belongs to the
- * file before and after. */
+ * file before and after.
+ *
+ * A database may be detached, and its file attached again under another name, while the old name is
+ * given to another file. Nothing in the file says so, but DuckDB has opened it anew. So the descriptor is
+ * marked, by a setting that nothing uses: the signal that would be sent for input (F_SETSIG), which
+ * regular files never have. An open file begins without, whatever its number. */
 #include "wal/wal_priv.h"
 
 #include "base/codec.h"
@@ -19,6 +24,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { HEADER_BYTES = 4096, HEADERS_OFFSET = 4096, HEADER_COUNT = 2 };
@@ -102,6 +108,35 @@ bool weir_wal_read_header(Wal *wal, FileState *out)
     if (!read_iteration(headers, &out->iteration)) {
         (void)weir_wal_say(wal, "the database file has no header that is understood; "
                                 "it may be encrypted");
+        return false;
+    }
+    return true;
+}
+
+enum { MARK_FIRST = 1, MARK_COUNT = 62 }; /* signal numbers */
+
+bool weir_wal_is_marked(const Wal *wal)
+{
+    return wal->descriptor_is_given ||
+           (wal->mark != 0 && fcntl(wal->descriptor, F_GETSIG) == wal->mark);
+}
+
+bool weir_wal_mark_descriptor(Wal *wal)
+{
+    if (weir_wal_is_marked(wal)) {
+        return true;
+    }
+    wal->session++;
+    wal->has_logged = wal->log.size > 0;          /* it may have been told otherwise this time */
+    wal->mark = fcntl(wal->descriptor, F_GETSIG); /* another reader's is as good */
+    if (wal->mark <= 0) {
+        struct timespec now = {0};
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        wal->mark = MARK_FIRST + (int)((uint64_t)now.tv_nsec / 64 % MARK_COUNT);
+        (void)fcntl(wal->descriptor, F_SETSIG, wal->mark);
+    }
+    if (!weir_wal_is_marked(wal)) {
+        (void)weir_wal_say(wal, "the descriptor of the database file cannot be marked");
         return false;
     }
     return true;

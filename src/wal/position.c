@@ -143,8 +143,12 @@ static WalState mark_end(Wal *wal, const FileState *file, WalPosition *out)
     if (!read_version(wal, file->iteration, &offset)) {
         return WAL_UNKNOWN;
     }
-    *out =
-        (WalPosition){.device = file->device, .inode = file->inode, .iteration = file->iteration};
+    *out = (WalPosition){
+        .device = file->device,
+        .inode = file->inode,
+        .session = wal->session,
+        .iteration = file->iteration,
+    };
     bool is_checkpoint = false;
     for (uint64_t bytes = offset == 0 ? 0 : 1; bytes > 0;) {
         bool is_next_checkpoint = false;
@@ -174,7 +178,8 @@ static WalState mark_end(Wal *wal, const FileState *file, WalPosition *out)
 WalState weir_wal_mark(Wal *wal, WalPosition *out)
 {
     FileState file;
-    const WalState state = open_log(wal, &file) ? mark_end(wal, &file, out) : WAL_UNKNOWN;
+    const bool is_open = open_log(wal, &file) && weir_wal_mark_descriptor(wal);
+    const WalState state = is_open ? mark_end(wal, &file, out) : WAL_UNKNOWN;
     weir_log_close(&wal->log);
     return state;
 }
@@ -186,6 +191,9 @@ static WalState compare(Wal *wal, const WalPosition *position, const FileState *
     }
     if (file->iteration != position->iteration) {
         return weir_wal_say(wal, "there was a checkpoint");
+    }
+    if (!weir_wal_is_marked(wal) || wal->session != position->session) {
+        return weir_wal_say(wal, "the database file was opened anew");
     }
     if (position->offset == 0) {
         return wal->log.size == 0 ? WAL_NOTHING_NEW : WAL_NEW;
@@ -239,6 +247,11 @@ void weir_wal_end(Wal *wal)
     wal->chunk = (Chunk){0};
     weir_arena_deinit(&wal->arena); /* an entry may have been large */
     weir_arena_init(&wal->arena, wal->mem, ARENA_BLOCK_BYTES);
+}
+
+uint64_t weir_wal_offset(const Wal *wal)
+{
+    return wal->position.offset;
 }
 
 bool weir_wal_position(Wal *wal, WalPosition *out)

@@ -24,6 +24,7 @@ typedef struct Wal Wal;
 typedef struct WalPosition {
     uint64_t device; /* of the database file */
     uint64_t inode;
+    uint64_t session;   /* counts how often this Wal found the database file opened anew */
     uint64_t iteration; /* checkpoints of the database file so far */
     uint64_t log_inode; /* 0 if there was no log */
     uint64_t offset;    /* bytes of the log read; 0 if there was no log */
@@ -90,6 +91,9 @@ Status weir_wal_next(Wal *wal, WalChange *out, Error *err) WEIR_MUST_CHECK;
  * `column_count` columns of `row_count` rows. They live until the next call of weir_wal_next. What
  * proves undecodable only here is *reason, with `out` empty. */
 Status weir_wal_values(Wal *wal, Batch *out, const char **reason, Error *err) WEIR_MUST_CHECK;
+
+/* While reading: the bytes of the log in front of the commit in hand, or behind the last one. */
+uint64_t weir_wal_offset(const Wal *wal);
 
 /* While reading: behind the last WAL_COMMIT, or where reading began. False: the log was cut
  * meanwhile, and the position is of no use. */

@@ -15,6 +15,8 @@ struct Wal {
     Log log;
     int descriptor;           /* borrowed: of the database file; -1 = not found yet */
     bool descriptor_is_given; /* by weir_wal_use_descriptor */
+    int mark;                 /* of the descriptor; 0 = none yet */
+    uint64_t session;         /* see WalPosition */
     bool has_logged;          /* a log has been seen */
     bool is_reading;
     bool is_lost;               /* WAL_LOST was said: nothing more is read */
@@ -38,6 +40,12 @@ typedef struct FileState {
 
 /* False: the reason is set. */
 bool weir_wal_read_header(Wal *wal, FileState *out);
+
+/* After read_header: is the descriptor the one that was marked last? */
+bool weir_wal_is_marked(const Wal *wal);
+
+/* Marks it; false: that cannot be done, and the reason is set. */
+bool weir_wal_mark_descriptor(Wal *wal);
 
 /* Sets the reason; gives WAL_UNKNOWN. */
 WalState weir_wal_say(Wal *wal, const char *format, ...) WEIR_PRINTF(2, 3);
