@@ -55,6 +55,9 @@ void weir_baseline_deinit(Baseline *baseline)
         group_deinit(baseline, &baseline->groups[i]);
     }
     weir_mem_free(baseline->mem, baseline->groups);
+    if (baseline->has_overlay) {
+        weir_row_table_deinit(&baseline->overlay);
+    }
     if (baseline->has_store) {
         weir_row_store_deinit(&baseline->store);
     }
@@ -185,6 +188,21 @@ Status weir_baseline_put(Baseline *baseline, uint64_t id, const PlacedRows *rows
     return WEIR_OK;
 }
 
+void weir_baseline_mark_unsummed(Baseline *baseline, uint64_t id)
+{
+    BaselineGroup *const group = &baseline->groups[lower_bound(baseline, id)];
+    WEIR_ASSERT(group->id == id);
+    group->is_unsummed = true;
+}
+
+void weir_baseline_set_sum(Baseline *baseline, uint64_t id, const RowSum *sum)
+{
+    BaselineGroup *const group = &baseline->groups[lower_bound(baseline, id)];
+    WEIR_ASSERT(group->id == id && group->sum.row_count == sum->row_count);
+    group->sum = *sum;
+    group->is_unsummed = false;
+}
+
 int64_t weir_baseline_last_row_id(const Baseline *baseline)
 {
     if (baseline->group_count == 0) {
@@ -205,7 +223,8 @@ int64_t weir_baseline_last_row_id(const Baseline *baseline)
 size_t weir_baseline_bytes(const Baseline *baseline)
 {
     return baseline->group_capacity * sizeof *baseline->groups + baseline->block_bytes +
-           (baseline->has_store ? weir_row_store_bytes(&baseline->store) : 0);
+           (baseline->has_store ? weir_row_store_bytes(&baseline->store) : 0) +
+           (baseline->has_overlay ? weir_row_table_bytes(&baseline->overlay) : 0);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

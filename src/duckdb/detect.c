@@ -181,16 +181,19 @@ static Status keep_differing(const DetectJob *job, Scan *scan, Error *err)
             known < known_end && (scanned == scanned_end || known->id <= scanned->id);
         ScannedGroup group = {0};
         RowSum old = {0};
+        bool is_unsummed = false;
         if (is_known) {
             group.id = known->id;
             old = known->sum;
+            is_unsummed = known->is_unsummed;
             known++;
         }
         if (is_scanned) {
             group = *scanned;
             scanned++;
         }
-        if (group.sum.row_count != old.row_count || group.sum.fingerprint != old.fingerprint) {
+        if (is_unsummed || group.sum.row_count != old.row_count ||
+            group.sum.fingerprint != old.fingerprint) {
             status = add_group(job, &kept, &group, err);
         }
     }

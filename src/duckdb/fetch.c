@@ -169,6 +169,7 @@ static Status compare_group(Fetcher *fetcher, const BaselineGroup *old, const Pl
     weir_baseline_read(baseline, old, &fetcher->reader, &fetcher->old_rows);
     weir_group_diff(&fetcher->old_rows, rows, diff);
     if (diff->removed_count + diff->added_count == 0) {
+        weir_baseline_set_sum(baseline, old->id, sum);
         return WEIR_OK;
     }
     WEIR_TRY(report_rows(fetcher, fetcher->old_rows.batch, diff->removed, diff->removed_count,

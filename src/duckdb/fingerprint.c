@@ -132,17 +132,13 @@ static PhysType vector_phys(duckdb_vector vector)
     }
 }
 
-static bool hash_column(duckdb_vector vector, size_t count, uint64_t *h)
+/* Takes the values of a column into the hashes. */
+static void hash_vector(const void *data, PhysType phys, const uint64_t *validity, size_t count,
+                        uint64_t *h)
 {
-    const PhysType phys = vector_phys(vector);
-    if (phys == PHYS_COUNT) {
-        return false;
-    }
-    const void *const data = duckdb_vector_get_data(vector);
-    const uint64_t *const validity = duckdb_vector_get_validity(vector);
     if (validity == NULL) {
         hash_values(data, phys, count, h);
-        return true;
+        return;
     }
     for (size_t i = 0; i < count; i++) {
         if (weir_validity_get(validity, i)) {
@@ -151,7 +147,32 @@ static bool hash_column(duckdb_vector vector, size_t count, uint64_t *h)
             h[i] = mix((h[i] ^ HASH_NULL) * HASH_M2);
         }
     }
+}
+
+static bool hash_column(duckdb_vector vector, size_t count, uint64_t *h)
+{
+    const PhysType phys = vector_phys(vector);
+    if (phys == PHYS_COUNT) {
+        return false;
+    }
+    hash_vector(duckdb_vector_get_data(vector), phys, duckdb_vector_get_validity(vector), count, h);
     return true;
+}
+
+void weir_fingerprint_rows(const Batch *batch, const int64_t *row_ids, uint64_t *out)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        out[i] = HASH_SEED;
+    }
+    hash_vector(row_ids, PHYS_I64, NULL, batch->count, out);
+    for (size_t c = 0; c < batch->column_count; c++) {
+        const Vector *const column = &batch->columns[c];
+        WEIR_ASSERT(!column->is_constant);
+        hash_vector(column->data, column->phys, column->validity, batch->count, out);
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        out[i] = finish(out[i]);
+    }
 }
 
 /* The hashes of the rows over the columns from `first` on. */

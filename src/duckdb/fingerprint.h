@@ -18,6 +18,10 @@ Status weir_fingerprint_register(duckdb_connection connection, Error *err) WEIR_
  * on every bit of them; values that differ only in how they are stored count as different. */
 void weir_fingerprint_put_sql(Buf *buf, const Schema *schema);
 
+/* out[i] = what that expression gives for row i, whose columns are the schema's. No type may be nested:
+ * of those DuckDB hashes texts. */
+void weir_fingerprint_rows(const Batch *batch, const int64_t *row_ids, uint64_t *out);
+
 /* The rows of a part of a table: their number and the exclusive or of their fingerprints. */
 typedef struct RowSum {
     uint64_t row_count;

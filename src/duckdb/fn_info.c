@@ -57,7 +57,7 @@ Status sql_tables(const SqlCall *call, SqlRun *run, Error *err)
     return weir_grid_status(&run->grid, err);
 }
 
-/* table, state_bytes, syncs, diffs, last_sync_ms */
+/* table, state_bytes, syncs, diffs, fall_backs, last_sync_ms */
 Status sql_table_state(const SqlCall *call, SqlRun *run, Error *err)
 {
     TableInfo *infos = NULL;
@@ -68,6 +68,7 @@ Status sql_table_state(const SqlCall *call, SqlRun *run, Error *err)
         weir_grid_number(&run->grid, infos[i].state_bytes);
         weir_grid_number(&run->grid, infos[i].sync_count);
         weir_grid_number(&run->grid, infos[i].diff_count);
+        weir_grid_number(&run->grid, infos[i].fall_back_count);
         weir_grid_real(&run->grid, infos[i].last_sync_ms);
     }
     return weir_grid_status(&run->grid, err);

@@ -65,6 +65,7 @@ static void host_end(void *context)
     }
     host->scan = NULL;
     weir_lock_release(&host->lock);
+    host->is_snapshot_used = false;
     host->stabilities = NULL;
     host->is_open = false;
     weir_arena_reset(&host->arena);
@@ -74,19 +75,45 @@ static Status host_begin(void *context, Error *err)
 {
     DuckHost *const host = context;
     WEIR_ASSERT(!host->is_open);
-    duckdb_connection connection = NULL;
-    WEIR_TRY(weir_connector_connect(host->connector, &connection, err));
     weir_lock_acquire(&host->lock);
-    host->scan = connection;
     weir_cancel_forget(&host->cancel);
     weir_lock_release(&host->lock);
     host->is_open = true;
     host->epoch++;
-    const Status status = weir_query_run(connection, "BEGIN TRANSACTION READ ONLY", err);
+    const Status status = host->is_capturing ? weir_duck_host_open_snapshot(host, err) : WEIR_OK;
     if (status != WEIR_OK) {
         host_end(host);
     }
     return status;
+}
+
+Status weir_duck_host_open_snapshot(DuckHost *host, Error *err)
+{
+    static const char SQL[] = "BEGIN TRANSACTION READ ONLY";
+    if (host->scan != NULL) {
+        return WEIR_OK;
+    }
+    duckdb_connection connection = NULL;
+    WEIR_TRY(weir_connector_connect(host->connector, &connection, err));
+    const Status status = weir_query_run(connection, SQL, err);
+    if (status != WEIR_OK) {
+        duckdb_disconnect(&connection);
+        return status;
+    }
+    weir_lock_acquire(&host->lock);
+    host->scan = connection;
+    weir_lock_release(&host->lock);
+    host->snapshot_serial++;
+    host->is_snapshot_used = false;
+    return WEIR_OK;
+}
+
+Status weir_duck_host_restart_snapshot(DuckHost *host, Error *err)
+{
+    WEIR_ASSERT(host->scan != NULL && !host->is_snapshot_used);
+    WEIR_TRY(weir_query_run(host->scan, "ROLLBACK", err));
+    host->snapshot_serial++;
+    return weir_query_run(host->scan, "BEGIN TRANSACTION READ ONLY", err);
 }
 
 /* --- interruption ----------------------------------------------------------------------------- */
@@ -201,7 +228,11 @@ Host weir_duck_host_functions(DuckHost *host)
         .table_open = weir_duck_host_table_open,
         .table_close = weir_duck_host_table_close,
         .table_follow = weir_duck_host_table_follow,
+        .prepare_sync = weir_duck_host_prepare_sync,
         .table_sync = weir_duck_host_table_sync,
+        .look = weir_duck_host_look,
+        .table_is_unchanged = weir_duck_host_table_is_unchanged,
+        .table_method = weir_duck_host_table_method,
         .table_scan = weir_duck_host_table_scan,
         .table_row_count = weir_duck_host_table_row_count,
         .table_bytes = weir_duck_host_table_bytes,

@@ -22,14 +22,21 @@ typedef struct StabilityEntry {
     FunctionStability value;
 } StabilityEntry;
 
+/* log_file.h */
+typedef struct LogFile LogFile;
+
 struct DuckHost {
-    Mem *mem;               /* borrowed */
-    Connector *connector;   /* one reference */
-    PagePool *pool;         /* owned: the baselines' pages */
-    Arena arena;            /* from begin to end */
-    bool is_open;           /* between begin and end */
-    uint64_t epoch;         /* counts the begins */
-    duckdb_connection scan; /* its transaction is the snapshot; NULL outside begin .. end */
+    Mem *mem;                 /* borrowed */
+    Connector *connector;     /* one reference */
+    PagePool *pool;           /* owned: the baselines' pages */
+    Arena arena;              /* from begin to end */
+    bool is_open;             /* between begin and end */
+    uint64_t epoch;           /* counts the begins */
+    duckdb_connection scan;   /* its transaction is the snapshot; NULL until needed */
+    uint64_t snapshot_serial; /* counts the snapshots */
+    bool is_snapshot_used;    /* rows were read from it: it must stay the same until end */
+    LogFile *files;           /* of followed tables */
+    uint64_t look_serial;     /* counts the looks at them */
     duckdb_prepared_statement plan_statement; /* of scan; NULL until needed */
     duckdb_connection saver; /* its transaction keeps definitions; NULL = none under way */
     Session *sessions;
@@ -40,6 +47,12 @@ struct DuckHost {
     bool is_capturing;           /* see view/host.h */
     uint32_t group_rows;         /* of a baseline group; smaller in tests */
 };
+
+/* Opens the scan connection and begins its transaction, unless that was done. */
+Status weir_duck_host_open_snapshot(DuckHost *host, Error *err) WEIR_MUST_CHECK;
+
+/* Begins another one, of later data, while none of its rows were read. */
+Status weir_duck_host_restart_snapshot(DuckHost *host, Error *err) WEIR_MUST_CHECK;
 
 /* The session with these settings, opened at first use. */
 Status weir_duck_host_session(DuckHost *host, const ViewSettings *settings, bool is_planning,
@@ -72,6 +85,10 @@ Status weir_duck_host_table_follow(void *context, HostTable *table, const char *
     WEIR_MUST_CHECK;
 Status weir_duck_host_table_sync(void *context, HostTable *table, HostVisit visit, void *user,
                                  SyncReport *report, Error *err) WEIR_MUST_CHECK;
+void weir_duck_host_prepare_sync(void *context, HostTable *const *tables, size_t count);
+void weir_duck_host_look(void *context);
+bool weir_duck_host_table_is_unchanged(void *context, const HostTable *table);
+const char *weir_duck_host_table_method(const HostTable *table);
 Status weir_duck_host_table_scan(void *context, HostTable *table, HostVisit visit, void *user,
                                  Error *err) WEIR_MUST_CHECK;
 uint64_t weir_duck_host_table_row_count(const HostTable *table);

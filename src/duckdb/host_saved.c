@@ -91,6 +91,7 @@ Status weir_duck_host_load_views(void *context, Arena *arena, SavedView **out, s
     DuckHost *const host = context;
     duckdb_result result = {0};
     SavedList list = {.arena = arena};
+    WEIR_TRY(weir_duck_host_open_snapshot(host, err));
     WEIR_TRY(weir_query(host->scan, SQL, WEIR_ERR_HOST, &result, err));
     Status status = WEIR_OK;
     Rows rows = weir_rows(&result);

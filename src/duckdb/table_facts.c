@@ -2,6 +2,7 @@
 #include "duckdb/table_facts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "duckdb/query.h"
 #include "duckdb/type_map.h"
@@ -192,6 +193,98 @@ Status weir_table_columns(DuckHost *host, const TableName *name, Status code, Ar
     const Schema none = {0};
     WEIR_TRY(weir_table_facts(host, name, &none, code, arena, &facts, err));
     return query_columns(host, name, arena, out, err);
+}
+
+/* --- stored columns --------------------------------------------------------------------------- */
+
+static const char PLAN_INDEXES[] = "\"column_indexes\":[";
+static const char PLAN_INDEX[] = "{\"index\":";
+static const char PLAN_CLASS[] = "\"expression_class\":\"";
+static const char PLAN_CLASS_OF_COLUMN[] = "\"expression_class\":\"BOUND_REF\"";
+
+static size_t count_text(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+/* The columns that a scan reads behind the row id, numbered among all columns of the table. */
+static Status read_indexes(const char *plan, Arena *arena, uint64_t **out, size_t *count,
+                           Error *err)
+{
+    const char *at = strstr(plan, PLAN_INDEXES);
+    uint64_t *indexes = weir_arena_calloc(arena, strlen(plan) / 8 + 1, sizeof *indexes, err);
+    if (indexes == NULL) {
+        return err->code;
+    }
+    const char *const end = at == NULL ? NULL : strstr(at, "],\"extra_info\"");
+    size_t found = 0;
+    at = end == NULL ? NULL : strstr(at, PLAN_INDEX);
+    for (bool is_first = true; at != NULL && at < end; at = strstr(at + 1, PLAN_INDEX)) {
+        indexes[found] = strtoull(at + strlen(PLAN_INDEX), NULL, 10);
+        found += !is_first;
+        is_first = false;
+    }
+    *out = indexes;
+    *count = found;
+    return WEIR_OK;
+}
+
+static size_t count_below(const uint64_t *numbers, size_t count, uint64_t limit)
+{
+    size_t below = 0;
+    for (size_t i = 0; i < count; i++) {
+        below += numbers[i] < limit;
+    }
+    return below;
+}
+
+static Status query_all_plan(DuckHost *host, const TableName *name, Arena *arena, char **out,
+                             Error *err)
+{
+    Buf sql;
+    weir_buf_init(&sql, host->mem, SIZE_MAX);
+    weir_buf_puts(&sql, "SELECT rowid, * FROM ");
+    weir_name_put_sql(&sql, name);
+    Status status = weir_buf_status(&sql, err);
+    if (status == WEIR_OK) {
+        status = query_plan(host, sql.data, arena, out, err);
+    }
+    weir_buf_deinit(&sql);
+    return status;
+}
+
+Status weir_table_places(DuckHost *host, const TableName *name, const Schema *columns,
+                         size_t **places, size_t *stored_count, Error *err)
+{
+    Arena *const arena = &host->arena;
+    char *plan = NULL;
+    char *all_plan = NULL;
+    uint64_t *followed = NULL;
+    uint64_t *stored = NULL;
+    size_t followed_count = 0;
+    WEIR_TRY(query_table_plan(host, name, columns, arena, &plan, err));
+    WEIR_TRY(query_all_plan(host, name, arena, &all_plan, err));
+    WEIR_VERIFY(plan != NULL && all_plan != NULL, err);
+    WEIR_TRY(read_indexes(plan, arena, &followed, &followed_count, err));
+    WEIR_TRY(read_indexes(all_plan, arena, &stored, stored_count, err));
+    const size_t expressions = count_text(plan, PLAN_CLASS);
+    if (followed_count != columns->count || expressions != columns->count + 1 ||
+        count_text(plan, PLAN_CLASS_OF_COLUMN) != expressions) {
+        *places = NULL;
+        return WEIR_OK;
+    }
+    *places = weir_mem_calloc(host->mem, columns->count + 1, sizeof **places, err);
+    if (*places == NULL) {
+        return err->code;
+    }
+    for (size_t c = 0; c < columns->count; c++) {
+        (*places)[c] = count_below(stored, *stored_count, followed[c]);
+    }
+    return WEIR_OK;
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */

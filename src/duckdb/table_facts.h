@@ -23,6 +23,11 @@ Status weir_table_columns(DuckHost *host, const TableName *name, Status code, Ar
 Status weir_table_check_columns(DuckHost *host, const TableName *name, const Schema *columns,
                                 Error *err) WEIR_MUST_CHECK;
 
+/* Which stored column each of the columns is (generated ones are not stored), and how many the table
+ * stores. *places is the caller's; NULL if one of the columns is not stored. */
+Status weir_table_places(DuckHost *host, const TableName *name, const Schema *columns,
+                         size_t **places, size_t *stored_count, Error *err) WEIR_MUST_CHECK;
+
 /* The number by which DuckDB knows the table now; -1 if there is no such table. */
 Status weir_table_oid(DuckHost *host, const TableName *name, int64_t *oid, Error *err)
     WEIR_MUST_CHECK;

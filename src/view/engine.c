@@ -151,10 +151,22 @@ static bool has_unfinished(const Engine *engine)
     return false;
 }
 
+/* A view that failed, and that a pass would try to rebuild. */
+static bool has_due_view(const Engine *engine)
+{
+    for (size_t i = 0; i < engine->view_count; i++) {
+        if (engine->views[i]->is_broken && engine->views[i]->is_due) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Status weir_engine_freshen(Engine *engine, Error *err)
 {
     if (!engine->auto_sync || engine->table_count == 0 ||
-        (engine->host.is_capturing && !has_unfinished(engine))) {
+        (engine->host.is_capturing && !has_unfinished(engine)) ||
+        (!has_unfinished(engine) && !has_due_view(engine) && weir_table_are_unchanged(engine))) {
         return WEIR_OK;
     }
     WEIR_TRY(engine->host.begin(engine->host.context, err));

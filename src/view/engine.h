@@ -166,12 +166,13 @@ typedef struct ViewInfo {
 typedef struct TableInfo {
     TableName name;
     const char *columns;   /* followed columns, comma separated */
-    const char *method;    /* "fingerprint", "capture", "manual" */
+    const char *method;    /* "wal", "fingerprint", "capture", "manual"; "none": it was given up */
     const char *last_sync; /* a SyncMethod, "never", or the error */
     uint64_t row_count;
     uint64_t sync_count;
     uint64_t diff_count;
-    uint64_t generation; /* of its last change */
+    uint64_t fall_back_count; /* the log was to tell what changed, but could not */
+    uint64_t generation;      /* of its last change */
     size_t state_bytes;
     double last_sync_ms;
 } TableInfo;

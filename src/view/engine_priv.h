@@ -41,6 +41,7 @@ typedef struct TrackedTable {
     Error error; /* of the last sync: its views cannot be read; code 0 = none */
     uint64_t sync_count;
     uint64_t diff_count;
+    uint64_t fall_back_count;
     uint64_t generation;
     double last_sync_ms;
 } TrackedTable;
@@ -178,6 +179,12 @@ void weir_table_free(Engine *engine, TrackedTable *table);
 Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_rows, Error *err)
     WEIR_MUST_CHECK;
 void weir_table_end_sync(TrackedTable *table);
+
+/* Announces to the host what is going to be synced: one table, or all that are not synced by hand. */
+void weir_table_prepare_syncs(Engine *engine, const TrackedTable *only);
+
+/* True if the host can prove, without being begun, that a pass would find nothing in any table. */
+bool weir_table_are_unchanged(Engine *engine);
 
 /* What the table holds is not known any more; it is opened again by the next pass that can. */
 void weir_table_give_up(Engine *engine, TrackedTable *table, const Error *reason);

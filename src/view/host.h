@@ -44,6 +44,7 @@ typedef struct HostTable HostTable;
 /* How a sync found its answer. */
 typedef enum SyncMethod {
     SYNC_UNCHANGED, /* proven unchanged */
+    SYNC_LOGGED,    /* the database's log told of every row */
     SYNC_APPENDED,  /* only rows behind the last row id */
     SYNC_DIFFED,    /* row groups compared row by row */
     SYNC_CAPTURED,  /* the writer told of every row */
@@ -54,6 +55,7 @@ typedef struct SyncReport {
     SyncMethod method;
     uint64_t rows_read; /* rows fetched from the table */
     uint64_t groups_diffed;
+    bool is_fall_back; /* the log was to tell, but could not */
 } SyncReport;
 
 typedef Status (*HostVisit)(void *user, const Batch *batch, Error *err);
@@ -67,7 +69,7 @@ typedef struct Host {
      * altered definitions, and tables are read from the snapshot instead of from a baseline. */
     bool is_capturing;
 
-    /* Opens what the following calls need and fixes one snapshot of the committed data. */
+    /* The following calls see one snapshot of the committed data, fixed when it is first needed. */
     Status (*begin)(void *context, Error *err);
     void (*end)(void *context);
 
@@ -98,12 +100,25 @@ typedef struct Host {
     Status (*table_follow)(void *context, HostTable *table, const char *const *columns,
                            const LogicalType *const *types, size_t count, Error *err);
 
+    /* The tables that are going to be synced: so that they are synced to the same commit. May be NULL,
+     * and need not be called. */
+    void (*prepare_sync)(void *context, HostTable *const *tables, size_t count);
+
     /* The difference between baseline and snapshot as batches of the followed columns with weights;
      * the baseline becomes the snapshot. A dropped or altered table: WEIR_ERR_SOURCE_CHANGED, and
      * the baseline stays. After any other failure the table must be closed. A host that captures has
      * no difference: it reports SYNC_UNCHANGED, or SYNC_RELOADED if it is another table now. */
     Status (*table_sync)(void *context, HostTable *table, HostVisit visit, void *user,
                          SyncReport *report, Error *err);
+
+    /* A look that costs next to nothing, allowed outside begin .. end: look begins it, then for each
+     * table true = nothing was committed to it between its last sync and that look; false = not known.
+     * May be NULL. */
+    void (*look)(void *context);
+    bool (*table_is_unchanged)(void *context, const HostTable *table);
+
+    /* How changes of the table are found: "wal", "fingerprint", "capture". */
+    const char *(*table_method)(const HostTable *table);
 
     /* Every row of the baseline, or of the snapshot if the host captures. */
     Status (*table_scan)(void *context, HostTable *table, HostVisit visit, void *user, Error *err);

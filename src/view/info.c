@@ -122,24 +122,29 @@ Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *c
     return status;
 }
 
+static const char *table_method(const Engine *engine, const TrackedTable *table)
+{
+    if (table->is_manual) {
+        return "manual";
+    }
+    return table->host_table == NULL ? "none" : engine->host.table_method(table->host_table);
+}
+
 static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena, TableInfo *out,
                          Error *err)
 {
-    static const char *const METHODS[] = {[SYNC_UNCHANGED] = "unchanged",
-                                          [SYNC_APPENDED] = "appended",
-                                          [SYNC_DIFFED] = "diffed",
-                                          [SYNC_CAPTURED] = "captured",
-                                          [SYNC_RELOADED] = "reloaded"};
+    static const char *const METHODS[] = {
+        [SYNC_UNCHANGED] = "unchanged", [SYNC_LOGGED] = "logged",     [SYNC_APPENDED] = "appended",
+        [SYNC_DIFFED] = "diffed",       [SYNC_CAPTURED] = "captured", [SYNC_RELOADED] = "reloaded"};
     Status status = WEIR_OK;
     Buf columns;
     *out = (TableInfo){
-        .method = table->is_manual            ? "manual"
-                  : engine->host.is_capturing ? "capture"
-                                              : "fingerprint",
+        .method = table_method(engine, table),
         .last_sync = table->sync_count == 0 ? "never" : METHODS[table->report.method],
         .row_count = weir_table_row_count(engine, table),
         .sync_count = table->sync_count,
         .diff_count = table->diff_count,
+        .fall_back_count = table->fall_back_count,
         .generation = table->generation,
         .state_bytes = table->host_table == NULL ? 0 : engine->host.table_bytes(table->host_table),
         .last_sync_ms = table->last_sync_ms,

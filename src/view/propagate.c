@@ -33,6 +33,7 @@ void weir_engine_break_views_of(Engine *engine, const TrackedTable *table)
 static Status tables_sync(Engine *engine, TrackedTable *only, uint64_t *changed_rows, Error *err)
 {
     Status status = WEIR_OK;
+    weir_table_prepare_syncs(engine, only);
     for (size_t i = 0; i < engine->table_count; i++) {
         TrackedTable *const table = engine->tables[i];
         const bool is_told = table->is_manual && table->host_table != NULL;

@@ -338,11 +338,62 @@ Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_ro
     }
     weir_error_clear(&table->error);
     table->diff_count += table->report.method == SYNC_DIFFED || table->is_fresh;
+    table->fall_back_count += table->report.is_fall_back;
     if (!table->is_fresh) {
         *changed_rows = count_changes(&table->delta);
         table->has_changed = *changed_rows > 0;
     }
     return WEIR_OK;
+}
+
+void weir_table_prepare_syncs(Engine *engine, const TrackedTable *only)
+{
+    Error ignored = {0};
+    if (engine->host.prepare_sync == NULL) {
+        return;
+    }
+    HostTable **tables =
+        weir_mem_calloc(engine->mem, engine->table_count + 1, sizeof(HostTable *), &ignored);
+    if (tables == NULL) {
+        return; /* each is prepared alone */
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < engine->table_count; i++) {
+        const TrackedTable *const table = engine->tables[i];
+        if (table->host_table != NULL && (only == NULL ? !table->is_manual : table == only)) {
+            tables[count++] = table->host_table;
+        }
+    }
+    engine->host.prepare_sync(engine->host.context, tables, count);
+    weir_mem_free(engine->mem, tables);
+}
+
+bool weir_table_are_unchanged(Engine *engine)
+{
+    const Host *const host = &engine->host;
+    if (host->look == NULL) {
+        return false;
+    }
+    const double start = weir_now_ms();
+    host->look(host->context);
+    for (size_t i = 0; i < engine->table_count; i++) {
+        const TrackedTable *const table = engine->tables[i];
+        const bool is_unchanged =
+            table->host_table != NULL && table->error.code == WEIR_OK &&
+            (table->is_manual || host->table_is_unchanged(host->context, table->host_table));
+        if (!is_unchanged) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < engine->table_count; i++) {
+        TrackedTable *const table = engine->tables[i];
+        if (!table->is_manual) {
+            table->report = (SyncReport){.method = SYNC_UNCHANGED};
+            table->sync_count++;
+            table->last_sync_ms = weir_now_ms() - start;
+        }
+    }
+    return true;
 }
 
 /* ---- rows told by hand ---------------------------------------------------------------------- */

@@ -281,6 +281,7 @@ static void rows_may_be_renumbered_during_a_sync(void **state)
     duck_run(w.user, "UPDATE t SET a = -a WHERE a % 3 = 0");
     Meddler meddler = {.follower = &f, .sql = "CHECKPOINT"};
     world_begin(&w);
+    ASSERT_OK(weir_duck_host_open_snapshot(w.duck, &w.err), &w.err);
     const int64_t before = duck_count(w.duck->scan, "SELECT max(rowid) FROM t");
     ASSERT_OK(w.host.table_sync(w.host.context, f.table, meddle, &meddler, &f.report, &w.err),
               &w.err);
