@@ -116,11 +116,17 @@ BatchRegistry *weir_connector_batches(Connector *connector)
     return connector->batches;
 }
 
-Status weir_connector_connect(Connector *connector, duckdb_connection *out, Error *err)
+Status weir_connector_check(Connector *connector, Error *err)
 {
     if (atomic_load(&connector->is_closed)) {
         return weir_error_set(err, WEIR_ERR_CLOSED, "the database is closed");
     }
+    return WEIR_OK;
+}
+
+Status weir_connector_connect(Connector *connector, duckdb_connection *out, Error *err)
+{
+    WEIR_TRY(weir_connector_check(connector, err));
     if (duckdb_connect(connector->handle, out) != DuckDBSuccess) {
         return weir_error_set(err, WEIR_ERR_CONNECT, "cannot connect to the database");
     }

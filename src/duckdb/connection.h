@@ -29,6 +29,9 @@ BatchRegistry *weir_connector_batches(Connector *connector);
 /* As a destructor callback of DuckDB: takes a Connector, NULL is allowed. */
 void weir_connector_unref(void *connector);
 
+/* WEIR_ERR_CLOSED after the database was destroyed. Any thread. */
+Status weir_connector_check(Connector *connector, Error *err) WEIR_MUST_CHECK;
+
 /* A new connection, closed by the caller with duckdb_disconnect. After the database was destroyed:
  * WEIR_ERR_CLOSED. Any thread. */
 Status weir_connector_connect(Connector *connector, duckdb_connection *out, Error *err)

@@ -75,6 +75,7 @@ static Status host_begin(void *context, Error *err)
 {
     DuckHost *const host = context;
     WEIR_ASSERT(!host->is_open);
+    WEIR_TRY(weir_connector_check(host->connector, err));
     weir_lock_acquire(&host->lock);
     weir_cancel_forget(&host->cancel);
     weir_lock_release(&host->lock);

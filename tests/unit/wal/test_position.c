@@ -133,8 +133,9 @@ static void a_database_file_without_a_descriptor_is_unknown(void **state)
     Files *const files = *state;
     Error err = {0};
     Wal *wal = NULL;
-    WalPosition position = mark(files);
+    WalPosition position = {0};
     assert_int_equal(weir_wal_open(files->mem, files->database, &wal, &err), WEIR_OK);
+    assert_int_equal(weir_wal_mark(wal, &position), WAL_NOTHING_NEW);
     assert_int_equal(weir_wal_look(wal, &position), WAL_NOTHING_NEW); /* found: it is ours */
     close(files->descriptor);
     assert_int_equal(weir_wal_look(wal, &position), WAL_UNKNOWN);
