@@ -135,7 +135,7 @@ static void a_database_file_without_a_descriptor_is_unknown(void **state)
     Wal *wal = NULL;
     WalPosition position = {0};
     assert_int_equal(weir_wal_open(files->mem, files->database, &wal, &err), WEIR_OK);
-    assert_int_equal(weir_wal_mark(wal, &position), WAL_NOTHING_NEW);
+    assert_int_not_equal(weir_wal_mark(wal, &position), WAL_UNKNOWN);
     assert_int_equal(weir_wal_look(wal, &position), WAL_NOTHING_NEW); /* found: it is ours */
     close(files->descriptor);
     assert_int_equal(weir_wal_look(wal, &position), WAL_UNKNOWN);
@@ -148,6 +148,8 @@ static void a_database_file_without_a_descriptor_is_unknown(void **state)
     assert_int_equal(weir_wal_look(wal, &position), WAL_UNKNOWN);
     close(writer);
     const int reader = open(files->database, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(weir_wal_look(wal, &position), WAL_UNKNOWN); /* it was opened anew */
+    assert_int_not_equal(weir_wal_mark(wal, &position), WAL_UNKNOWN);
     assert_int_equal(weir_wal_look(wal, &position), WAL_NOTHING_NEW);
     close(reader);
     assert_int_equal(unlink(files->database), 0);
