@@ -456,6 +456,7 @@ void weir_table_take_captured(TrackedTable *table, RowTable *rows)
 {
     table->captured = rows;
     table->report = (SyncReport){.method = SYNC_CAPTURED};
+    table->last_sync_ms = 0;
     table->sync_count++;
     table->has_changed = count_changes(rows) > 0;
 }
