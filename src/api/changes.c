@@ -60,20 +60,7 @@ static Engine *engine_of(const WeirChanges *changes)
 static Status take_shape(WeirChanges *changes, const ViewShape *shape, Error *err)
 {
     Arena *const arena = &changes->arena;
-    const size_t count = shape->schema.count;
-    const LogicalType **types = weir_arena_calloc(arena, count, sizeof(const LogicalType *), err);
-    const char **names = types == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *names, err);
-    if (names == NULL) {
-        return err->code;
-    }
-    for (size_t i = 0; i < count; i++) {
-        types[i] = weir_type_copy(arena, shape->schema.types[i], err);
-        names[i] = types[i] == NULL ? NULL : weir_arena_strdup(arena, shape->schema.names[i], err);
-        if (names[i] == NULL) {
-            return err->code;
-        }
-    }
-    changes->schema = (Schema){.count = count, .types = types, .names = names};
+    WEIR_TRY(weir_schema_copy(arena, &shape->schema, &changes->schema, err));
     Buf name;
     weir_buf_init(&name, changes->mem, 1 << 16);
     weir_name_put_sql(&name, &shape->name);

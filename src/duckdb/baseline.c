@@ -1,27 +1,6 @@
 /* baseline.c: groups of rows by column. */
 #include "duckdb/baseline.h"
 
-static Status copy_schema(Baseline *baseline, const Schema *schema, Error *err)
-{
-    Arena *const arena = &baseline->arena;
-    const LogicalType **types =
-        weir_arena_calloc(arena, schema->count, sizeof(const LogicalType *), err);
-    const char **names =
-        types == NULL ? NULL : weir_arena_calloc(arena, schema->count, sizeof *names, err);
-    if (names == NULL) {
-        return err->code;
-    }
-    for (size_t c = 0; c < schema->count; c++) {
-        names[c] = weir_arena_strdup(arena, schema->names[c], err);
-        types[c] = names[c] == NULL ? NULL : weir_type_copy(arena, schema->types[c], err);
-        if (types[c] == NULL) {
-            return err->code;
-        }
-    }
-    baseline->schema = (Schema){.count = schema->count, .types = types, .names = names};
-    return WEIR_OK;
-}
-
 Status weir_baseline_init(Baseline *baseline, Mem *mem, PagePool *pool, const Schema *schema,
                           uint32_t group_rows, Error *err)
 {
@@ -29,7 +8,7 @@ Status weir_baseline_init(Baseline *baseline, Mem *mem, PagePool *pool, const Sc
     Status status = WEIR_OK;
     *baseline = (Baseline){.mem = mem, .group_rows = group_rows};
     weir_arena_init(&baseline->arena, mem, 4096);
-    WEIR_CHECK(copy_schema(baseline, schema, err));
+    WEIR_CHECK(weir_schema_copy(&baseline->arena, schema, &baseline->schema, err));
     WEIR_CHECK(weir_row_store_init(&baseline->store, mem, pool, err));
     baseline->has_store = true;
 done:

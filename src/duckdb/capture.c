@@ -202,6 +202,7 @@ static Status execute_begin(Capture *capture, const char *sql, CapturedResult *o
 {
     WEIR_TRY(weir_capture_plain(capture, sql, out, err));
     capture->is_in_transaction = true;
+    capture->has_failed = false; /* what failed before it is of no account */
     return WEIR_OK;
 }
 

@@ -12,6 +12,9 @@ typedef struct Check {
     Capture *capture;
     bool is_cascade;
     Arena arena;
+    const TableName *looked; /* the table of the last look, and what it found */
+    Status found;
+    Error why;
     const char **views; /* that a cascade drops; in the arena */
     size_t view_count;
     size_t view_capacity;
@@ -79,22 +82,24 @@ static Status note_view(Check *check, const TableName *view, Error *err)
 static Status check_table(void *user, const FollowedTable *table, Error *err)
 {
     Check *const check = user;
-    Error why = {0};
     char name[256];
-    const Status status = look_at(check->capture, table, &check->arena, &why);
-    if (status == WEIR_OK) {
+    if (check->looked != table->name) { /* its views come one after another */
+        check->looked = table->name;
+        check->found = look_at(check->capture, table, &check->arena, &check->why);
+    }
+    if (check->found == WEIR_OK) {
         return WEIR_OK;
     }
-    if (status != WEIR_ERR_SOURCE_CHANGED) {
-        *err = why;
-        return status;
+    if (check->found != WEIR_ERR_SOURCE_CHANGED) {
+        *err = check->why;
+        return err->code;
     }
     if (check->is_cascade) {
         return note_view(check, table->view, err);
     }
     weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s reads table %s as it is (%.*s)",
                    table->view->name, weir_name_text(table->name, name, sizeof name),
-                   (int)strcspn(why.message, "\n"), why.message);
+                   (int)strcspn(check->why.message, "\n"), check->why.message);
     weir_error_hint(err, "DROP MATERIALIZED VIEW %s first; DROP TABLE ... CASCADE drops it too",
                     table->view->name);
     return err->code;

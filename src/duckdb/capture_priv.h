@@ -98,6 +98,18 @@ Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *sha
                         const CaptureTarget *target, CapturedResult *out, Error *err)
     WEIR_MUST_CHECK;
 
+/* The span behind `before`, and a newline: it may end in a comment. Nothing if it is not there. */
+void weir_capture_put_span(Buf *buf, const char *before, SqlSpan span);
+
+/* Runs a SELECT over what the statement is about to change, if it would give the same when it is run
+ * again. False: it would not, or it failed for the reason in *why. */
+bool weir_capture_select(const CaptureRun *run, const char *select, CapturedResult *out,
+                         Error *why);
+
+/* Adds the chunk's rows, whose followed columns begin at `first`, to the table's change. */
+Status weir_capture_add_rows(CapturedTable *table, duckdb_data_chunk chunk, size_t first,
+                             int64_t sign, Arena *arena, Error *err) WEIR_MUST_CHECK;
+
 /* A SELECT of ours that fails aborts the user's transaction, as his statement would have: then err,
  * which says only that, becomes what the SELECT said. */
 void weir_capture_prefer(const Error *why, Error *err);

@@ -35,24 +35,6 @@ static void free_table(Capture *capture, CapturedTable *table)
     weir_mem_free(capture->mem, table);
 }
 
-static Status copy_schema(CapturedTable *table, const Schema *schema, Error *err)
-{
-    Arena *const arena = &table->arena;
-    const LogicalType **types =
-        weir_arena_calloc(arena, schema->count, sizeof(const LogicalType *), err);
-    if (types == NULL) {
-        return err->code;
-    }
-    for (size_t c = 0; c < schema->count; c++) {
-        types[c] = weir_type_copy(arena, schema->types[c], err);
-        if (types[c] == NULL) {
-            return err->code;
-        }
-    }
-    table->schema = (Schema){.count = schema->count, .types = types};
-    return WEIR_OK;
-}
-
 static Status make_bag(Capture *capture, CapturedTable *table, Error *err)
 {
     PhysType *key = weir_arena_calloc(&table->arena, table->schema.count, sizeof *key, err);
@@ -83,7 +65,8 @@ CapturedTable *weir_capture_table(Capture *capture, const CaptureTarget *target)
     weir_arena_init(&table->arena, capture->mem, 0);
     table->follow_id = target->shape.follow_id;
     if (weir_name_copy(&table->arena, &target->name, &table->name, &ignored) != WEIR_OK ||
-        copy_schema(table, &target->shape.schema, &ignored) != WEIR_OK ||
+        weir_schema_copy(&table->arena, &target->shape.schema, &table->schema, &ignored) !=
+            WEIR_OK ||
         make_bag(capture, table, &ignored) != WEIR_OK) {
         free_table(capture, table);
         return NULL;
@@ -162,16 +145,21 @@ typedef struct Gathering {
     uint64_t row_count;
 } Gathering;
 
-static Status gather_chunk(Gathering *gathering, duckdb_data_chunk chunk, Arena *arena, Error *err)
+Status weir_capture_add_rows(CapturedTable *table, duckdb_data_chunk chunk, size_t first,
+                             int64_t sign, Arena *arena, Error *err)
 {
-    const Schema *const schema = &gathering->table->schema;
-    const size_t hidden = WEIR_MAX(schema->count, (size_t)1);
-    const size_t first = (size_t)duckdb_data_chunk_get_column_count(chunk) - hidden;
     Batch batch;
     weir_arena_reset(arena);
+    WEIR_TRY(weir_chunk_read(chunk, first, &table->schema, arena, &batch, err));
+    return weir_bag_add(&table->rows, &batch, sign, err);
+}
+
+static Status gather_chunk(Gathering *gathering, duckdb_data_chunk chunk, Arena *arena, Error *err)
+{
+    const size_t hidden = WEIR_MAX(gathering->table->schema.count, (size_t)1);
+    const size_t first = (size_t)duckdb_data_chunk_get_column_count(chunk) - hidden;
     gathering->row_count += duckdb_data_chunk_get_size(chunk);
-    WEIR_TRY(weir_chunk_read(chunk, first, schema, arena, &batch, err));
-    return weir_bag_add(&gathering->table->rows, &batch, gathering->sign, err);
+    return weir_capture_add_rows(gathering->table, chunk, first, gathering->sign, arena, err);
 }
 
 /* A failure leaves the table unknown: the statement has been run, and that stands. */
@@ -243,7 +231,7 @@ static Status run_returning(const CaptureRun *run, int64_t sign, CapturedResult 
     return WEIR_OK;
 }
 
-static void put_span(Buf *buf, const char *before, SqlSpan span)
+void weir_capture_put_span(Buf *buf, const char *before, SqlSpan span)
 {
     if (span.start != NULL) {
         weir_buf_printf(buf, "%s%.*s\n", before, (int)span.size, span.start);
@@ -254,19 +242,25 @@ static void put_span(Buf *buf, const char *before, SqlSpan span)
 static void put_select(Buf *sql, const WriteShape *shape, const CaptureTarget *target)
 {
     const bool is_join = shape->others.start != NULL;
-    put_span(sql, "", shape->with);
+    weir_capture_put_span(sql, "", shape->with);
     weir_buf_printf(sql, "SELECT %s FROM (SELECT", target->columns);
-    put_span(sql, is_join ? " DISTINCT " : " ", shape->alias);
+    weir_capture_put_span(sql, is_join ? " DISTINCT " : " ", shape->alias);
     weir_buf_puts(sql, ".rowid");
     for (size_t c = 0; c < target->shape.schema.count; c++) {
-        put_span(sql, ", ", shape->alias);
+        weir_capture_put_span(sql, ", ", shape->alias);
         weir_buf_putc(sql, '.');
         weir_buf_put_sql_name(sql, target->shape.schema.names[c]);
     }
-    put_span(sql, " FROM ", shape->relation);
-    put_span(sql, ", ", shape->others);
-    put_span(sql, " WHERE ", shape->condition);
+    weir_capture_put_span(sql, " FROM ", shape->relation);
+    weir_capture_put_span(sql, ", ", shape->others);
+    weir_capture_put_span(sql, " WHERE ", shape->condition);
     weir_buf_puts(sql, ") AS changed");
+}
+
+bool weir_capture_select(const CaptureRun *run, const char *select, CapturedResult *out, Error *why)
+{
+    return (run->shape->is_plain || weir_capture_is_repeatable(run->capture, select)) &&
+           weir_capture_plain(run->capture, select, out, why) == WEIR_OK;
 }
 
 /* Takes the rows out of the table's change that the statement is about to change. False: not known,
@@ -279,10 +273,8 @@ static bool take_old_rows(const CaptureRun *run, uint64_t *row_count, Error *why
     Buf sql;
     weir_buf_init(&sql, run->capture->mem, SIZE_MAX);
     put_select(&sql, run->shape, run->target);
-    const bool is_taken =
-        weir_buf_status(&sql, &ignored) == WEIR_OK &&
-        (run->shape->is_plain || weir_capture_is_repeatable(run->capture, sql.data)) &&
-        weir_capture_plain(run->capture, sql.data, &rows, why) == WEIR_OK;
+    const bool is_taken = weir_buf_status(&sql, &ignored) == WEIR_OK &&
+                          weir_capture_select(run, sql.data, &rows, why);
     if (is_taken) {
         gather(&old, &rows);
         weir_captured_result_deinit(&rows, run->capture->mem);

@@ -9,8 +9,6 @@
  * as were read. */
 #include "duckdb/capture_priv.h"
 
-#include "duckdb/chunk.h"
-
 /* One item of SET. */
 typedef struct Assignment {
     SqlSpan column;
@@ -79,16 +77,9 @@ static const Assignment *find_assignment(const Assignments *all, const char *nam
     return NULL;
 }
 
-static void put_span(Buf *buf, const char *before, SqlSpan span)
-{
-    if (span.start != NULL) {
-        weir_buf_printf(buf, "%s%.*s\n", before, (int)span.size, span.start);
-    }
-}
-
 static void put_old(Buf *sql, const WriteShape *shape, const char *column)
 {
-    put_span(sql, "", shape->alias);
+    weir_capture_put_span(sql, "", shape->alias);
     weir_buf_putc(sql, '.');
     weir_buf_put_sql_name(sql, column);
 }
@@ -97,7 +88,7 @@ static void put_old(Buf *sql, const WriteShape *shape, const char *column)
 static void put_select(Buf *sql, const WriteShape *shape, const Schema *schema,
                        const Assignment *const *assigned)
 {
-    put_span(sql, "", shape->with);
+    weir_capture_put_span(sql, "", shape->with);
     weir_buf_puts(sql, "SELECT ");
     for (size_t c = 0; c < schema->count; c++) {
         weir_buf_puts(sql, c == 0 ? "" : ", ");
@@ -108,31 +99,22 @@ static void put_select(Buf *sql, const WriteShape *shape, const Schema *schema,
         if (assigned[c] == NULL) {
             put_old(sql, shape, schema->names[c]);
         } else {
-            put_span(sql, "CAST((", assigned[c]->value);
+            weir_capture_put_span(sql, "CAST((", assigned[c]->value);
             weir_buf_puts(sql, ") AS ");
             weir_type_put_sql(sql, schema->types[c]);
             weir_buf_putc(sql, ')');
         }
     }
     if (shape->others.start != NULL) {
-        put_span(sql, ", system.main.count(*) OVER (PARTITION BY ", shape->alias);
+        weir_capture_put_span(sql, ", system.main.count(*) OVER (PARTITION BY ", shape->alias);
         weir_buf_puts(sql, ".rowid)");
     }
-    put_span(sql, " FROM ", shape->relation);
-    put_span(sql, ", ", shape->others);
-    put_span(sql, " WHERE ", shape->condition);
+    weir_capture_put_span(sql, " FROM ", shape->relation);
+    weir_capture_put_span(sql, ", ", shape->others);
+    weir_capture_put_span(sql, " WHERE ", shape->condition);
 }
 
 /* ---- gathering -------------------------------------------------------------------------------- */
-
-static Status add_columns(CapturedTable *table, duckdb_data_chunk chunk, size_t first, int64_t sign,
-                          Arena *arena, Error *err)
-{
-    Batch batch;
-    weir_arena_reset(arena);
-    WEIR_TRY(weir_chunk_read(chunk, first, &table->schema, arena, &batch, err));
-    return weir_bag_add(&table->rows, &batch, sign, err);
-}
 
 static bool is_met_once(duckdb_data_chunk chunk, size_t column)
 {
@@ -162,8 +144,8 @@ static bool gather(Capture *capture, CapturedTable *table, bool is_join, Capture
         }
         *row_count += duckdb_data_chunk_get_size(chunk);
         is_known = is_known && (!is_join || is_met_once(chunk, 2 * width)) &&
-                   add_columns(table, chunk, 0, -1, &arena, &ignored) == WEIR_OK &&
-                   add_columns(table, chunk, width, 1, &arena, &ignored) == WEIR_OK;
+                   weir_capture_add_rows(table, chunk, 0, -1, &arena, &ignored) == WEIR_OK &&
+                   weir_capture_add_rows(table, chunk, width, 1, &arena, &ignored) == WEIR_OK;
         duckdb_destroy_data_chunk(&chunk);
     }
     weir_arena_deinit(&arena);
@@ -218,9 +200,7 @@ static Effect read_effect(const CaptureRun *run, uint64_t *row_count, Error *why
     Effect effect = EFFECT_UNKNOWN;
     weir_arena_init(&arena, run->capture->mem, 0);
     const char *const select = write_select(run, &arena, &effect);
-    if (select != NULL &&
-        (run->shape->is_plain || weir_capture_is_repeatable(run->capture, select)) &&
-        weir_capture_plain(run->capture, select, &rows, why) == WEIR_OK) {
+    if (select != NULL && weir_capture_select(run, select, &rows, why)) {
         const bool is_join = run->shape->others.start != NULL;
         effect = gather(run->capture, run->table, is_join, &rows, row_count) ? EFFECT_KNOWN
                                                                              : EFFECT_UNKNOWN;

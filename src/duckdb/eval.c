@@ -204,23 +204,6 @@ static void eval_release(void *context, HostProgram *program)
     weir_mem_free(session->host->mem, program);
 }
 
-static Status copy_schema(Arena *arena, const Schema *from, Schema *out, Error *err)
-{
-    const LogicalType **types =
-        weir_arena_calloc(arena, from->count, sizeof(const LogicalType *), err);
-    if (types == NULL) {
-        return err->code;
-    }
-    for (size_t i = 0; i < from->count; i++) {
-        types[i] = weir_type_copy(arena, from->types[i], err);
-        if (types[i] == NULL) {
-            return err->code;
-        }
-    }
-    *out = (Schema){.count = from->count, .types = types};
-    return WEIR_OK;
-}
-
 static Status write_sql(HostProgram *program, const char *const *sql, size_t count, Error *err)
 {
     Buf buf;
@@ -274,8 +257,8 @@ static Status eval_prepare(void *context, const char *const *sql, size_t count, 
     Status status = WEIR_OK;
     program->session = session;
     weir_arena_init(&program->arena, host->mem, 1024);
-    WEIR_CHECK(copy_schema(&program->arena, input, &program->input, err));
-    WEIR_CHECK(copy_schema(&program->arena, output, &program->output, err));
+    WEIR_CHECK(weir_schema_copy(&program->arena, input, &program->input, err));
+    WEIR_CHECK(weir_schema_copy(&program->arena, output, &program->output, err));
     WEIR_CHECK(weir_batch_slot_add(weir_connector_batches(host->connector), &program->input,
                                    &program->handle, err));
     program->has_handle = true;

@@ -1,6 +1,29 @@
 /* batch.c: making and gathering batches. */
 #include "types/batch.h"
 
+Status weir_schema_copy(Arena *arena, const Schema *from, Schema *out, Error *err)
+{
+    const size_t count = from->count;
+    const bool has_names = from->names != NULL;
+    const LogicalType **types = weir_arena_calloc(arena, count, sizeof(const LogicalType *), err);
+    const char **names = types == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *names, err);
+    if (names == NULL) {
+        return err->code;
+    }
+    for (size_t c = 0; c < count; c++) {
+        types[c] = weir_type_copy(arena, from->types[c], err);
+        if (types[c] == NULL) {
+            return err->code;
+        }
+        names[c] = has_names ? weir_arena_strdup(arena, from->names[c], err) : NULL;
+        if (has_names && names[c] == NULL) {
+            return err->code;
+        }
+    }
+    *out = (Schema){.count = count, .types = types, .names = has_names ? names : NULL};
+    return WEIR_OK;
+}
+
 Status weir_batch_new(Arena *arena, const Schema *schema, Batch **out, Error *err)
 {
     Batch *batch = weir_arena_zalloc(arena, sizeof *batch, err);

@@ -28,6 +28,9 @@ typedef struct Schema {
     const char *const *names; /* NULL where columns have no names */
 } Schema;
 
+/* A deep copy into the arena, with names if there are any. */
+Status weir_schema_copy(Arena *arena, const Schema *from, Schema *out, Error *err) WEIR_MUST_CHECK;
+
 /* A batch with room for BATCH_CAPACITY rows of the schema's physical types, weights included, from
  * the arena; count 0. Reusable: writers set count, and validity to NULL or an own mask. */
 Status weir_batch_new(Arena *arena, const Schema *schema, Batch **out, Error *err) WEIR_MUST_CHECK;

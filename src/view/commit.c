@@ -13,27 +13,6 @@ uint64_t weir_engine_epoch(const Engine *engine)
     return atomic_load(&engine->epoch);
 }
 
-static Status copy_shape(const TrackedTable *table, Arena *arena, CaptureShape *out, Error *err)
-{
-    const size_t count = table->column_count;
-    const LogicalType **types = weir_arena_calloc(arena, count, sizeof(const LogicalType *), err);
-    const char **names = types == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *names, err);
-    if (names == NULL) {
-        return err->code;
-    }
-    for (size_t i = 0; i < count; i++) {
-        types[i] = weir_type_copy(arena, table->types[i], err);
-        names[i] = types[i] == NULL ? NULL : weir_arena_strdup(arena, table->columns[i], err);
-        if (names[i] == NULL) {
-            return err->code;
-        }
-    }
-    out->is_followed = true;
-    out->follow_id = table->follow_id;
-    out->schema = (Schema){.count = count, .types = types, .names = names};
-    return WEIR_OK;
-}
-
 Status weir_engine_capture_shape(Engine *engine, const TableName *name, Arena *arena,
                                  CaptureShape *out, Error *err)
 {
@@ -42,7 +21,10 @@ Status weir_engine_capture_shape(Engine *engine, const TableName *name, Arena *a
     *out = (CaptureShape){.epoch = atomic_load(&engine->epoch)};
     const TrackedTable *const table = weir_engine_find_table(engine, name);
     if (table != NULL && !table->is_manual) {
-        status = copy_shape(table, arena, out, err);
+        const Schema schema = weir_table_schema(table);
+        out->is_followed = true;
+        out->follow_id = table->follow_id;
+        status = weir_schema_copy(arena, &schema, &out->schema, err);
     }
     weir_lock_release(&engine->lock);
     return status;
@@ -67,8 +49,7 @@ Status weir_engine_visit_followed(Engine *engine,
     weir_lock_acquire(&engine->lock);
     for (size_t i = 0; i < engine->table_count; i++) {
         const TrackedTable *const table = engine->tables[i];
-        const Schema columns = {
-            .count = table->column_count, .types = table->types, .names = table->columns};
+        const Schema columns = weir_table_schema(table);
         for (size_t k = 0; k < engine->view_count && status == WEIR_OK; k++) {
             const FollowedTable followed = {
                 .name = &table->name, .columns = &columns, .view = &engine->views[k]->name};
@@ -108,10 +89,8 @@ static void table_apply(Engine *engine, TrackedTable *table, const EngineCommit 
     const bool is_known =
         table->host_table != NULL && !commit->is_unknown &&
         (change == NULL || (change->rows != NULL && change->follow_id == table->follow_id));
-    if (table->error.code == WEIR_ERR_SOURCE_CHANGED && !commit->has_definitions) {
-        return;
-    }
-    if (table->is_manual && !commit->has_definitions) {
+    if (!commit->has_definitions &&
+        (table->is_manual || table->error.code == WEIR_ERR_SOURCE_CHANGED)) {
         return;
     }
     if (!is_known || commit->has_definitions) {

@@ -309,22 +309,8 @@ static Status followed_locked(Engine *engine, const char *table_name, Arena *are
 {
     TrackedTable *table = NULL;
     WEIR_TRY(get_table(engine, table_name, &table, err));
-    const LogicalType **types =
-        weir_arena_calloc(arena, table->column_count, sizeof(const LogicalType *), err);
-    const char **names =
-        types == NULL ? NULL : weir_arena_calloc(arena, table->column_count, sizeof *names, err);
-    if (names == NULL) {
-        return err->code;
-    }
-    for (size_t i = 0; i < table->column_count; i++) {
-        types[i] = weir_type_copy(arena, table->types[i], err);
-        names[i] = types[i] == NULL ? NULL : weir_arena_strdup(arena, table->columns[i], err);
-        if (names[i] == NULL) {
-            return err->code;
-        }
-    }
-    *out = (Schema){.count = table->column_count, .types = types, .names = names};
-    return WEIR_OK;
+    const Schema schema = weir_table_schema(table);
+    return weir_schema_copy(arena, &schema, out, err);
 }
 
 Status weir_engine_followed(Engine *engine, const char *table, Arena *arena, Schema *out,

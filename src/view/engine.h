@@ -218,8 +218,8 @@ typedef struct FollowedTable {
     const TableName *view;
 } FollowedTable;
 
-/* Calls visit with every view and table that can be followed, the lock held: no call of the engine in
- * it. */
+/* Calls visit with every view and table that can be followed, table by table, the lock held: no call of
+ * the engine in it. */
 Status weir_engine_visit_followed(Engine *engine,
                                   Status (*visit)(void *user, const FollowedTable *table,
                                                   Error *err),

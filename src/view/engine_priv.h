@@ -146,6 +146,9 @@ Status weir_engine_grow(Engine *engine, void *array_pointer, size_t count, size_
  * name starts anew, and the views of the old one stay broken until they are made anew too. */
 TrackedTable *weir_engine_find_table(Engine *engine, const TableName *name);
 
+/* Borrowed from the table. */
+Schema weir_table_schema(const TrackedTable *table);
+
 uint64_t weir_table_row_count(const Engine *engine, const TrackedTable *table);
 
 /* True if the table does not follow all of these columns. */

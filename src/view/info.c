@@ -26,21 +26,14 @@ static Status shape_fill(const View *view, ViewShape *out, Error *err)
 {
     Arena *const arena = &out->arena;
     const size_t count = view->schema.count;
-    const LogicalType **types = weir_arena_calloc(arena, count, sizeof(const LogicalType *), err);
-    const char **names = types == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *names, err);
-    bool *rounded = names == NULL ? NULL : weir_arena_calloc(arena, count, sizeof *rounded, err);
+    bool *rounded = weir_arena_calloc(arena, count, sizeof *rounded, err);
     if (rounded == NULL) {
         return err->code;
     }
     for (size_t i = 0; i < count; i++) {
-        types[i] = weir_type_copy(arena, view->schema.types[i], err);
-        if (types[i] == NULL) {
-            return err->code;
-        }
-        WEIR_TRY(copy_text(arena, view->schema.names[i], &names[i], err));
         rounded[i] = view->is_rounded[i];
     }
-    out->schema = (Schema){.count = count, .types = types, .names = names};
+    WEIR_TRY(weir_schema_copy(arena, &view->schema, &out->schema, err));
     out->is_rounded = rounded;
     WEIR_TRY(weir_name_copy(arena, &view->name, &out->name, err));
     WEIR_TRY(copy_text(arena, view->sql, &out->sql, err));

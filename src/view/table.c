@@ -26,6 +26,11 @@ static bool table_find_column(const TrackedTable *table, const char *column, siz
     return false;
 }
 
+Schema weir_table_schema(const TrackedTable *table)
+{
+    return (Schema){.count = table->column_count, .types = table->types, .names = table->columns};
+}
+
 uint64_t weir_table_row_count(const Engine *engine, const TrackedTable *table)
 {
     return table->host_table == NULL ? 0 : engine->host.table_row_count(table->host_table);

@@ -11,7 +11,7 @@
 #ifndef WEIR_WAL_CURSOR_H
 #define WEIR_WAL_CURSOR_H
 
-#include "base/base.h"
+#include "base/arena.h"
 
 enum { WAL_OBJECT_END = 0xffff };
 
@@ -138,6 +138,21 @@ static inline void weir_cursor_expect(Cursor *c, uint16_t id)
         weir_cursor_fail(c, id == WAL_OBJECT_END ? "an object has properties that are not known"
                                                  : "a property is missing");
     }
+}
+
+/* A name as a C string in the arena; what cannot be one is a fault. NULL then, or with err set. */
+static inline const char *weir_cursor_name(Cursor *c, Arena *arena, Error *err)
+{
+    size_t size = 0;
+    const uint8_t *const bytes = weir_cursor_blob(c, &size);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    if (memchr(bytes, 0, size) != NULL) {
+        weir_cursor_fail(c, "a name contains a zero byte");
+        return NULL;
+    }
+    return weir_arena_strndup(arena, (const char *)bytes, size, err);
 }
 
 #endif

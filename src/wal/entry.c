@@ -12,27 +12,12 @@
 
 #include "wal/kinds.h"
 
-/* A name as a C string in the arena; what cannot be one is a fault. NULL then, or with err set. */
-static const char *take_name(Wal *wal, Cursor *c, Error *err)
-{
-    size_t size = 0;
-    const uint8_t *const bytes = weir_cursor_blob(c, &size);
-    if (bytes == NULL) {
-        return NULL;
-    }
-    if (memchr(bytes, 0, size) != NULL) {
-        weir_cursor_fail(c, "a name contains a zero byte");
-        return NULL;
-    }
-    return weir_arena_strndup(&wal->arena, (const char *)bytes, size, err);
-}
-
 static Status take_table(Wal *wal, Cursor *c, const char **schema, const char **table, Error *err)
 {
     weir_cursor_expect(c, 101);
-    *schema = take_name(wal, c, err);
+    *schema = weir_cursor_name(c, &wal->arena, err);
     weir_cursor_expect(c, 102);
-    *table = take_name(wal, c, err);
+    *table = weir_cursor_name(c, &wal->arena, err);
     weir_cursor_expect(c, WAL_OBJECT_END);
     return c->fault == NULL && (*schema == NULL || *table == NULL) ? err->code : WEIR_OK;
 }
@@ -175,7 +160,7 @@ static void skip_string(Cursor *c, uint16_t id)
 static const char *take_optional_name(Wal *wal, Cursor *c, uint16_t id, Error *err)
 {
     if (weir_cursor_has(c, id)) {
-        return take_name(wal, c, err);
+        return weir_cursor_name(c, &wal->arena, err);
     }
     return weir_arena_strdup(&wal->arena, "", err);
 }
@@ -215,7 +200,7 @@ static void take_create_table(Wal *wal, Cursor *c, WalChange *out, Error *err)
     skip_string(c, 106);
     skip_dependencies(c);
     weir_cursor_expect(c, 200);
-    out->table = take_name(wal, c, err);
+    out->table = weir_cursor_name(c, &wal->arena, err);
 }
 
 static void take_alter(Wal *wal, Cursor *c, WalChange *out, Error *err)
@@ -225,7 +210,7 @@ static void take_alter(Wal *wal, Cursor *c, WalChange *out, Error *err)
     skip_string(c, 201);
     out->schema = take_optional_name(wal, c, 202, err);
     weir_cursor_expect(c, 203);
-    out->table = take_name(wal, c, err);
+    out->table = weir_cursor_name(c, &wal->arena, err);
 }
 
 Status weir_entry_shape(Wal *wal, uint64_t kind, Cursor *c, WalChange *out, Error *err)
@@ -236,7 +221,7 @@ Status weir_entry_shape(Wal *wal, uint64_t kind, Cursor *c, WalChange *out, Erro
     }
     weir_cursor_expect(c, 101);
     if (kind == WAL_ENTRY_DROP_SCHEMA) {
-        out->schema = take_name(wal, c, err);
+        out->schema = weir_cursor_name(c, &wal->arena, err);
         return c->fault == NULL && out->schema == NULL ? err->code : WEIR_OK;
     }
     if (!weir_cursor_bool(c)) {

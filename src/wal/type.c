@@ -45,21 +45,6 @@ static const LogicalType *refuse(Cursor *c, const char *fault)
     return NULL;
 }
 
-/* A name is a C string here: a NUL within is refused. */
-static const char *take_name(Cursor *c, Arena *arena, Error *err)
-{
-    size_t size = 0;
-    const uint8_t *const bytes = weir_cursor_blob(c, &size);
-    if (bytes == NULL) {
-        return NULL;
-    }
-    if (memchr(bytes, 0, size) != NULL) {
-        weir_cursor_fail(c, "a name contains a zero byte");
-        return NULL;
-    }
-    return weir_arena_strndup(arena, (const char *)bytes, size, err);
-}
-
 static const LogicalType *take_decimal(Cursor *c, Arena *arena, Error *err)
 {
     const uint64_t width = weir_cursor_has(c, 200) ? weir_cursor_u64(c) : 0;
@@ -84,7 +69,7 @@ static const LogicalType *take_enum(Cursor *c, Arena *arena, Error *err)
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
-        names[i] = take_name(c, arena, err);
+        names[i] = weir_cursor_name(c, arena, err);
         if (names[i] == NULL) {
             return NULL;
         }
@@ -115,7 +100,7 @@ static bool take_fields(Cursor *c, unsigned depth, Arena *arena, Fields *out, Er
     }
     for (size_t i = 0; i < out->count; i++) {
         weir_cursor_expect(c, 0);
-        out->names[i] = take_name(c, arena, err);
+        out->names[i] = weir_cursor_name(c, arena, err);
         weir_cursor_expect(c, 1);
         out->types[i] = out->names[i] == NULL ? NULL : weir_wal_take_type(c, depth, arena, err);
         weir_cursor_expect(c, WAL_OBJECT_END);
