@@ -6,7 +6,10 @@
  *
  *   sorted by their first row id they fall into runs whose ranges of row ids overlap (the columns of one
  *   of DuckDB's vectors); for each run the old rows are found, copied, overwritten column by
- *   column, and the old and new ones are the change */
+ *   column, and the old and new ones are the change
+ *
+ * DuckDB keeps a value under a NULL and does not log it again when an update brings it back. A row that
+ * stops being NULL without a value in the commit has a value that nobody told: the table is unknown. */
 #include "duckdb/log_table.h"
 
 #include <stdlib.h>
@@ -357,10 +360,18 @@ static int compare_targets(const void *a, const void *b)
     return compare_row_ids(&((const Target *)a)->row_id, &((const Target *)b)->row_id);
 }
 
+/* Of a batch of rows: which values the commit has told. */
+typedef struct ToldValues {
+    uint64_t *masks; /* VECTOR_VALIDITY_WORDS a column */
+    bool is_all;     /* every row that stopped being NULL had a value */
+} ToldValues;
+
+/* The values of a column must be overwritten before its validity. */
 static void overwrite(const LoggedUpdate *update, const Target *targets, size_t target_count,
-                      Vector *column)
+                      Vector *column, ToldValues *told)
 {
     const size_t width = weir_phys_width(column->phys);
+    uint64_t *const mask = told->masks + update->column * VECTOR_VALIDITY_WORDS;
     for (size_t i = 0; i < update->count; i++) {
         const Target wanted = {.row_id = update->row_ids[i]};
         const Target *const found =
@@ -369,15 +380,45 @@ static void overwrite(const LoggedUpdate *update, const Target *targets, size_t 
             continue; /* of another piece, or the row is gone */
         }
         const size_t row = found->row;
+        const uint64_t bit = UINT64_C(1) << (row % 64);
         if (!update->is_validity) {
             memcpy((char *)column->data + row * width,
                    (const char *)update->values.data + i * width, width);
+            mask[row / 64] |= bit;
         } else if (weir_vector_is_null(&update->values, i)) {
             weir_validity_set_null(column->validity, row);
         } else {
-            column->validity[row / 64] |= UINT64_C(1) << (row % 64);
+            told->is_all = told->is_all && ((column->validity[row / 64] | mask[row / 64]) & bit);
+            column->validity[row / 64] |= bit;
         }
     }
+}
+
+static Status overwrite_all(LoggedUpdate *const *updates, size_t update_count,
+                            const FoundRows *found, Batch *rows, Arena *arena, bool *is_told,
+                            Error *err)
+{
+    Target targets[BATCH_CAPACITY];
+    ToldValues told = {.is_all = true};
+    told.masks = weir_arena_calloc(arena, rows->column_count * VECTOR_VALIDITY_WORDS + 1,
+                                   sizeof *told.masks, err);
+    if (told.masks == NULL) {
+        return err->code;
+    }
+    for (size_t i = 0; i < found->batch.count; i++) {
+        targets[i] = (Target){.row_id = found->row_ids[i], .row = i};
+    }
+    qsort(targets, found->batch.count, sizeof *targets, compare_targets);
+    for (int is_validity = 0; is_validity <= 1; is_validity++) {
+        for (size_t u = 0; u < update_count; u++) {
+            if (updates[u]->is_validity == (is_validity == 1)) {
+                overwrite(updates[u], targets, found->batch.count,
+                          &rows->columns[updates[u]->column], &told);
+            }
+        }
+    }
+    *is_told = told.is_all;
+    return WEIR_OK;
 }
 
 /* A copy whose columns may be overwritten without changing the batch. */
@@ -403,20 +444,17 @@ static Status copy_rows(const FoundRows *rows, Arena *arena, FoundRows *out, Err
 
 /* Up to BATCH_CAPACITY rows of a run. */
 static Status update_rows(LogTable *table, LoggedUpdate *const *updates, size_t update_count,
-                          const int64_t *row_ids, size_t count, Error *err)
+                          const int64_t *row_ids, size_t count, bool *is_told, Error *err)
 {
-    Target targets[BATCH_CAPACITY];
     Arena *const arena = &table->kept_arena;
     FoundRows old;
     FoundRows changed;
     WEIR_TRY(weir_overlay_find(table->baseline, row_ids, count, arena, &old, err));
     WEIR_TRY(copy_rows(&old, arena, &changed, err));
-    for (size_t i = 0; i < old.batch.count; i++) {
-        targets[i] = (Target){.row_id = old.row_ids[i], .row = i};
-    }
-    qsort(targets, old.batch.count, sizeof *targets, compare_targets);
-    for (size_t u = 0; u < update_count; u++) {
-        overwrite(updates[u], targets, old.batch.count, &changed.batch.columns[updates[u]->column]);
+    WEIR_TRY(overwrite_all(updates, update_count, &old, &changed.batch, &table->commit_arena,
+                           is_told, err));
+    if (!*is_told) {
+        return WEIR_OK;
     }
     WEIR_TRY(keep(table, &old.batch, -1, err));
     WEIR_TRY(keep(table, &changed.batch, 1, err));
@@ -424,14 +462,14 @@ static Status update_rows(LogTable *table, LoggedUpdate *const *updates, size_t 
 }
 
 static Status update_run(LogTable *table, LoggedUpdate *const *updates, size_t update_count,
-                         Error *err)
+                         bool *is_told, Error *err)
 {
     int64_t *row_ids = NULL;
     size_t count = 0;
     WEIR_TRY(collect_row_ids(updates, update_count, &table->commit_arena, &row_ids, &count, err));
-    for (size_t first = 0; first < count; first += BATCH_CAPACITY) {
+    for (size_t first = 0; first < count && *is_told; first += BATCH_CAPACITY) {
         WEIR_TRY(update_rows(table, updates, update_count, row_ids + first,
-                             WEIR_MIN(count - first, (size_t)BATCH_CAPACITY), err));
+                             WEIR_MIN(count - first, (size_t)BATCH_CAPACITY), is_told, err));
     }
     return WEIR_OK;
 }
@@ -449,15 +487,19 @@ static Status apply_updates(LogTable *table, Error *err)
         sorted[at++] = update;
     }
     qsort(sorted, count, sizeof(LoggedUpdate *), compare_updates);
-    for (size_t i = 0; i < count;) {
+    bool is_told = true;
+    for (size_t i = 0; i < count && is_told;) {
         int64_t last = sorted[i]->last;
         size_t end = i + 1;
         while (end < count && sorted[end]->first <= last) {
             last = WEIR_MAX(last, sorted[end]->last);
             end++;
         }
-        WEIR_TRY(update_run(table, sorted + i, end - i, err));
+        WEIR_TRY(update_run(table, sorted + i, end - i, &is_told, err));
         i = end;
+    }
+    if (!is_told) {
+        weir_log_table_lose(table);
     }
     return WEIR_OK;
 }

@@ -116,6 +116,26 @@ static void the_log_tells_of_every_row(void **state)
     world_close(&w);
 }
 
+/* DuckDB keeps the stored value under a NULL, and does not log it when an update brings it back. */
+static void a_value_that_comes_back_is_compared(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w, "wal_null", 5000);
+    run(&w.db, "UPDATE t SET a = 2, s = 'two' WHERE id BETWEEN 10 AND 30");
+    run(&w.db, "CHECKPOINT");
+    run(&w.db, "SELECT count(*) FROM v");
+    found_by(&w, "UPDATE t SET a = NULL, s = NULL WHERE id BETWEEN 12 AND 20", "logged");
+    compared(&w, "UPDATE t SET a = 2 WHERE id BETWEEN 15 AND 40", "diffed");
+    found_by(&w, "UPDATE t SET a = 2 WHERE id BETWEEN 15 AND 40", "logged");
+    compared(&w, "UPDATE t SET s = 'two', a = 3 WHERE id BETWEEN 12 AND 14", "diffed");
+    found_by(&w, "UPDATE t SET a = NULL, s = NULL WHERE id = 11", "logged");
+    found_by(&w, "UPDATE t SET a = 4, s = 'four' WHERE id = 11", "logged");
+    found_by(&w, "INSERT INTO t VALUES (6000, NULL, NULL)", "logged");
+    found_by(&w, "UPDATE t SET a = 0, s = '' WHERE id = 6000", "logged");
+    world_close(&w);
+}
+
 static void a_checkpoint_is_compared_once(void **state)
 {
     (void)state;
@@ -343,6 +363,7 @@ static void a_reader_beside_writers_sees_commits(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_log_tells_of_every_row),
+    cmocka_unit_test(a_value_that_comes_back_is_compared),
     cmocka_unit_test(a_checkpoint_is_compared_once),
     cmocka_unit_test(checkpoints_come_by_themselves),
     cmocka_unit_test(what_is_not_in_the_log_is_compared_once),
