@@ -42,8 +42,12 @@ static bool is_readable(int descriptor)
     return flags >= 0 && (flags & O_PATH) == 0 && (flags & O_ACCMODE) != O_WRONLY;
 }
 
-/* A descriptor of this process for the file; -1 if there is none. */
-static int find_descriptor(const struct stat *file)
+static bool is_readable_file(int descriptor, const void *file)
+{
+    return is_file(descriptor, file) && is_readable(descriptor);
+}
+
+int weir_wal_find_descriptor(DescriptorTest test, const void *user)
 {
     DIR *const list = opendir("/proc/self/fd");
     if (list == NULL) {
@@ -56,8 +60,7 @@ static int find_descriptor(const struct stat *file)
         entry = readdir(list); /* cppcheck-suppress readdirCalled */
         char *end = NULL;
         const long number = entry == NULL ? -1 : strtol(entry->d_name, &end, 10);
-        if (number >= 0 && end != entry->d_name && is_file((int)number, file) &&
-            is_readable((int)number)) {
+        if (number >= 0 && end != entry->d_name && test((int)number, user)) {
             found = (int)number;
         }
     } while (entry != NULL && found < 0);
@@ -91,7 +94,7 @@ bool weir_wal_read_header(Wal *wal, FileState *out)
         return false;
     }
     if (!wal->descriptor_is_given && (wal->descriptor < 0 || !is_file(wal->descriptor, &file))) {
-        wal->descriptor = find_descriptor(&file);
+        wal->descriptor = weir_wal_find_descriptor(is_readable_file, &file);
     }
     if (wal->descriptor < 0) {
         (void)weir_wal_say(wal, "this process does not have the database file open");

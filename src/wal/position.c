@@ -178,7 +178,8 @@ static WalState mark_end(Wal *wal, const FileState *file, WalPosition *out)
 WalState weir_wal_mark(Wal *wal, WalPosition *out)
 {
     FileState file;
-    const bool is_open = open_log(wal, &file) && weir_wal_mark_descriptor(wal);
+    const bool is_open =
+        open_log(wal, &file) && weir_wal_mark_descriptor(wal) && weir_wal_owns_log(wal, &file);
     const WalState state = is_open ? mark_end(wal, &file, out) : WAL_UNKNOWN;
     weir_log_close(&wal->log);
     return state;
@@ -196,6 +197,9 @@ static WalState compare(Wal *wal, const WalPosition *position, const FileState *
         return weir_wal_say(wal, "the database file was opened anew");
     }
     if (position->offset == 0) {
+        if (!weir_wal_owns_log(wal, file)) {
+            return WAL_UNKNOWN;
+        }
         return wal->log.size == 0 ? WAL_NOTHING_NEW : WAL_NEW;
     }
     if (wal->log.inode != position->log_inode || wal->log.size < position->offset) {

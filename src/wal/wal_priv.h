@@ -18,6 +18,10 @@ struct Wal {
     int mark;                 /* of the descriptor; 0 = none yet */
     uint64_t session;         /* see WalPosition */
     bool has_logged;          /* a log has been seen */
+    uint64_t log_inode;       /* of the last log that was DuckDB's; 0 = none yet */
+    uint64_t log_iteration;   /* of the database file then */
+    int64_t absent_since;     /* no log was there, nor can one have been since the directory changed
+                                 then, in nanoseconds; 0 = not known */
     bool is_reading;
     bool is_lost;               /* WAL_LOST was said: nothing more is read */
     WalPosition position;       /* behind the last commit that was read; tail not kept up */
@@ -46,6 +50,13 @@ bool weir_wal_is_marked(const Wal *wal);
 
 /* Marks it; false: that cannot be done, and the reason is set. */
 bool weir_wal_mark_descriptor(Wal *wal);
+
+/* After read_header: does DuckDB write the log at its path, or none? False: the reason is set. */
+bool weir_wal_owns_log(Wal *wal, const FileState *file);
+
+/* A descriptor of this process that passes the test; -1 if there is none. */
+typedef bool (*DescriptorTest)(int descriptor, const void *user);
+int weir_wal_find_descriptor(DescriptorTest test, const void *user);
 
 /* Sets the reason; gives WAL_UNKNOWN. */
 WalState weir_wal_say(Wal *wal, const char *format, ...) WEIR_PRINTF(2, 3);
