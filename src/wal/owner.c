@@ -69,11 +69,11 @@ static int64_t settled_directory_time(const Wal *wal)
     const size_t length = (size_t)(base_name(wal->log_path) - wal->log_path);
     struct stat info;
     struct timespec now = {0};
-    if (length >= sizeof path) {
+    if (length + sizeof "." > sizeof path) {
         return 0;
     }
     memcpy(path, wal->log_path, length);
-    (void)strcpy(path + length, "."); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy) */
+    memcpy(path + length, ".", sizeof ".");
     if (stat(path, &info) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) {
         return 0;
     }
