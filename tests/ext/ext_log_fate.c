@@ -148,8 +148,8 @@ static void another_process_may_write_in_between(void **state)
         "PRAGMA disable_checkpoint_on_shutdown; DELETE FROM t WHERE a = 4",
         "UPDATE t SET a = 3, s = 'same' WHERE id < 10; CHECKPOINT",
         "DELETE FROM t WHERE id = 11; INSERT INTO t VALUES (11, 3, 'text 11')",
-        "CREATE TABLE new_t AS SELECT id + 1 AS id, a, s FROM t; DROP TABLE t; ALTER TABLE new_t "
-        "RENAME TO t",
+        ("CREATE TABLE new_t AS SELECT id + 1 AS id, a, s FROM t; DROP TABLE t; ALTER TABLE new_t "
+         "RENAME TO t"),
         "TRUNCATE t; INSERT INTO t SELECT i, 1, 'reload' FROM range(3000) r(i)",
     };
     World w;
