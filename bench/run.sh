@@ -25,8 +25,10 @@ ${CC:-cc} --version | head -n 1
 
 # shellcheck disable=SC2086
 "$build/bench/bench_engine" $mode
-# shellcheck disable=SC2086
-"$build/bench/bench_capture" $mode
+for program in bench_capture bench_live; do
+    # shellcheck disable=SC2086
+    "$build/bench/$program" $mode
+done
 for program in bench_populate bench_commit bench_wal; do
     # shellcheck disable=SC2086
     "$build/bench/$program" $mode --ext "$build/dbsp.duckdb_extension"
