@@ -1,6 +1,9 @@
 /* create.c: creating, replacing, refreshing and dropping views. */
 #include "view/engine_priv.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 /* A definition that names the view being made is told so, instead of "does not exist". */
 static void explain_self_reference(const TableName *name, Error *err)
 {
@@ -177,6 +180,32 @@ static Status check_name(Engine *engine, const CreateSpec *spec, const TableName
     return WEIR_OK;
 }
 
+static bool source_equal(const PlanSource *a, const PlanSource *b)
+{
+    bool is_equal = a->kind == b->kind && a->column_count == b->column_count &&
+                    weir_name_part_equal(a->name, b->name);
+    for (size_t i = 0; is_equal && i < a->column_count; i++) {
+        is_equal = weir_name_part_equal(a->columns[i], b->columns[i]) &&
+                   weir_type_equal(a->types[i], b->types[i]);
+    }
+    return is_equal;
+}
+
+/* The new plan must read what the old one did, and give the same columns. */
+static Status check_sources(const View *view, const View *old, Error *err)
+{
+    const size_t count = weir_plan_source_count(view->plan);
+    bool is_equal = old != NULL && weir_plan_source_count(old->plan) == count &&
+                    schema_equal(&view->schema, &old->schema);
+    for (size_t i = 0; is_equal && i < count; i++) {
+        is_equal = source_equal(weir_plan_source(view->plan, i), weir_plan_source(old->plan, i));
+    }
+    return is_equal ? WEIR_OK
+                    : weir_error_set(err, WEIR_ERR_SOURCE_CHANGED,
+                                     "view %s would not read the same columns any more",
+                                     view->name.name);
+}
+
 /* Its readers have their own copies. */
 static void drop_one(Engine *engine, View *view)
 {
@@ -218,6 +247,9 @@ Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateR
         status = err->code;
         goto done;
     }
+    if (spec->needs_same_sources) {
+        WEIR_CHECK(check_sources(view, old, err));
+    }
     WEIR_CHECK(catch_up_for(engine, view, err));
     WEIR_CHECK(weir_view_bind(engine, view, old, err));
     if (!spec->is_saved) {
@@ -258,22 +290,23 @@ Status weir_engine_create(Engine *engine, const CreateSpec *spec, CreateResult *
     return status;
 }
 
-static Status refresh_locked(Engine *engine, const char *name, CreateResult *result, Error *err)
+/* The same definition again. */
+static Status make_again(Engine *engine, const View *view, bool needs_same_sources,
+                         CreateResult *result, Error *err)
 {
     Status status = WEIR_OK;
     Buf full_name;
     Arena scratch;
-    View *view = NULL;
     weir_buf_init(&full_name, engine->mem, 1 << 16);
     weir_arena_init(&scratch, engine->mem, 0);
-    WEIR_CHECK(weir_engine_get_view(engine, name, &view, err));
     weir_name_put_sql(&full_name, &view->name);
     WEIR_CHECK(weir_buf_status(&full_name, err));
     CreateSpec spec = {.name = full_name.data,
                        .sql = weir_arena_strdup(&scratch, view->sql, err),
                        .settings = view->settings,
                        .mode = CREATE_OR_REPLACE,
-                       .is_saved = true};
+                       .is_saved = true,
+                       .needs_same_sources = needs_same_sources};
     status = spec.sql == NULL ? err->code : WEIR_OK;
     WEIR_CHECK(status);
     WEIR_CHECK(weir_engine_create_locked(engine, &spec, result, err));
@@ -281,6 +314,13 @@ done:
     weir_buf_deinit(&full_name);
     weir_arena_deinit(&scratch);
     return status;
+}
+
+static Status refresh_locked(Engine *engine, const char *name, CreateResult *result, Error *err)
+{
+    View *view = NULL;
+    WEIR_TRY(weir_engine_get_view(engine, name, &view, err));
+    return make_again(engine, view, false, result, err);
 }
 
 Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count, Error *err)
@@ -298,6 +338,46 @@ Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count
         *row_count = result.row_count;
     }
     return status;
+}
+
+/* What is wrong with the tables that the view reads, as a number; 0 = nothing. */
+static uint64_t hash_table_errors(const View *view)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < view->input_count; i++) {
+        const TrackedTable *const table = view->inputs[i].table;
+        if (table != NULL && table->error.code == WEIR_ERR_SOURCE_CHANGED) {
+            hash = hash * 31 + XXH3_64bits(table->error.message, strlen(table->error.message));
+        }
+    }
+    return hash;
+}
+
+static View *find_view_to_bind_again(Engine *engine)
+{
+    for (size_t i = 0; i < engine->view_count; i++) {
+        View *const view = engine->views[i];
+        const uint64_t errors = view->is_broken ? hash_table_errors(view) : 0;
+        if (errors != 0 && errors != view->bound_against) {
+            view->bound_against = errors;
+            return view;
+        }
+    }
+    return NULL;
+}
+
+void weir_engine_bind_again(Engine *engine)
+{
+    for (View *view = find_view_to_bind_again(engine); view != NULL;
+         view = find_view_to_bind_again(engine)) {
+        Error err = {0};
+        CreateResult ignored = {0};
+        atomic_fetch_add(&engine->epoch, 1);
+        if (make_again(engine, view, true, &ignored, &err) == WEIR_ERR_INTERRUPTED) {
+            view->bound_against = 0;
+            return;
+        }
+    }
 }
 
 /* ---- dropping ------------------------------------------------------------------------------- */

@@ -34,6 +34,8 @@ typedef struct CreateSpec {
     ViewSettings settings;
     CreateMode mode;
     bool is_saved; /* the database keeps the definition already */
+    bool
+        needs_same_sources; /* replace only a view that reads the same columns of the same tables */
 } CreateSpec;
 
 typedef struct CreateResult {

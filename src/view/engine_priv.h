@@ -80,6 +80,7 @@ typedef struct View {
     bool is_due;      /* something that it reads has changed since the last try to rebuild it */
     bool has_changed; /* the pass under way changed its contents */
     Error reason;
+    uint64_t bound_against;     /* what was wrong with its tables when it was last bound again */
     const struct View *culprit; /* the first view at or below it that cannot be read; NULL = none */
     bool is_marked;             /* by weir_engine_mark_dependents */
     Feed feed;
@@ -279,6 +280,11 @@ Status weir_engine_commit_saving(Engine *engine, Error *err) WEIR_MUST_CHECK;
 void weir_engine_abort_saving(Engine *engine);
 
 /* create.c: lock held, inside host begin .. end. */
+
+/* Views that stopped because a table was altered: those whose own columns are untouched go on. Each is
+ * tried once until something else is wrong with its tables. */
+void weir_engine_bind_again(Engine *engine);
+
 Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateResult *result,
                                  Error *err) WEIR_MUST_CHECK;
 
