@@ -5,6 +5,7 @@
  * off (it reads statistics) and a pivot threshold that always gives the form with filters. */
 #include <strings.h>
 
+#include "duckdb/definition.h"
 #include "duckdb/host_priv.h"
 #include "duckdb/query.h"
 
@@ -158,7 +159,8 @@ Status weir_duck_host_plan(void *context, const ViewSettings *settings, const ch
     if (is_failure(out)) {
         return WEIR_OK; /* the reader of plans says what is wrong */
     }
-    return plan_names(connection, sql, arena, out, err);
+    WEIR_TRY(plan_names(connection, sql, arena, out, err));
+    return weir_definition_reads_others(connection, sql, out->json, arena, &out->reads_others, err);
 }
 
 /* --- stability -------------------------------------------------------------------------------- */

@@ -280,13 +280,26 @@ static bool skip_with(SqlToken *token)
     return false;
 }
 
+/* Views and macros may be what a definition reads. */
+static WriteKind kind_of_create(SqlToken token)
+{
+    if (take(&token, "or")) {
+        return WRITE_DEFINITION;
+    }
+    (void)(take(&token, "temp") || take(&token, "temporary") || take(&token, "persistent"));
+    return take(&token, "view") || take(&token, "recursive") || take(&token, "macro") ||
+                   take(&token, "function")
+               ? WRITE_DEFINITION
+               : WRITE_SESSION;
+}
+
 /* EXPLAIN ANALYZE runs what it explains. CALL can do anything, but our own functions change no
  * table. */
 static WriteKind kind_of_special(const SqlToken *verb)
 {
     SqlToken token = *verb;
     if (weir_sql_token_is(verb, "create")) {
-        return take(&token, "or") ? WRITE_DEFINITION : WRITE_SESSION;
+        return kind_of_create(token);
     }
     if (weir_sql_token_is(verb, "explain")) {
         return has_word(token, "analyze") ? WRITE_UNKNOWN : WRITE_NONE;

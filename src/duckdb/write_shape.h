@@ -8,15 +8,17 @@
 #include "base/base.h"
 
 typedef enum WriteKind {
-    WRITE_NONE,       /* changes no table */
-    WRITE_INSERT,     /* adds rows to the target; rows in conflict are left out or are an error */
-    WRITE_UPDATE,     /* of the target */
-    WRITE_DELETE,     /* from the target */
-    WRITE_TRUNCATE,   /* all rows of the target */
-    WRITE_COPY,       /* adds the rows of a file to the target */
-    WRITE_ROWS,       /* changes rows of the target otherwise: MERGE, ON CONFLICT DO UPDATE */
-    WRITE_SESSION,    /* changes what names mean, and no table: SET, USE, CREATE TABLE */
-    WRITE_DEFINITION, /* may take tables away or alter them: DROP, ALTER, CREATE OR REPLACE, DETACH */
+    WRITE_NONE,     /* changes no table */
+    WRITE_INSERT,   /* adds rows to the target; rows in conflict are left out or are an error */
+    WRITE_UPDATE,   /* of the target */
+    WRITE_DELETE,   /* from the target */
+    WRITE_TRUNCATE, /* all rows of the target */
+    WRITE_COPY,     /* adds the rows of a file to the target */
+    WRITE_ROWS,     /* changes rows of the target otherwise: MERGE, ON CONFLICT DO UPDATE */
+    WRITE_SESSION,  /* changes what names mean, and no table: SET, USE, CREATE TABLE */
+    /* May take tables away, alter them, or change what a definition means: DROP, ALTER, CREATE OR
+     * REPLACE, CREATE VIEW, CREATE MACRO, DETACH. */
+    WRITE_DEFINITION,
     WRITE_BEGIN,
     WRITE_COMMIT,
     WRITE_ROLLBACK,

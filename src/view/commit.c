@@ -119,6 +119,9 @@ static Status apply(Engine *engine, const EngineCommit *commit, Error *err)
         table_apply(engine, engine->tables[i], commit);
     }
     weir_engine_advance_views(engine);
+    if (commit->has_definitions) {
+        weir_engine_plan_again(engine);
+    }
     engine->host.end(engine->host.context);
     return WEIR_OK;
 }

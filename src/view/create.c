@@ -247,6 +247,10 @@ Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateR
         status = err->code;
         goto done;
     }
+    if (spec->needs_new_plan && old != NULL && !old->has_lost_others &&
+        view->plan_hash == old->plan_hash) {
+        goto done;
+    }
     if (spec->needs_same_sources) {
         WEIR_CHECK(check_sources(view, old, err));
     }
@@ -290,9 +294,11 @@ Status weir_engine_create(Engine *engine, const CreateSpec *spec, CreateResult *
     return status;
 }
 
+typedef enum MakeAgain { AGAIN_ANYWAY, AGAIN_IF_SAME_SOURCES, AGAIN_IF_NEW_PLAN } MakeAgain;
+
 /* The same definition again. */
-static Status make_again(Engine *engine, const View *view, bool needs_same_sources,
-                         CreateResult *result, Error *err)
+static Status make_again(Engine *engine, const View *view, MakeAgain why, CreateResult *result,
+                         Error *err)
 {
     Status status = WEIR_OK;
     Buf full_name;
@@ -306,7 +312,8 @@ static Status make_again(Engine *engine, const View *view, bool needs_same_sourc
                        .settings = view->settings,
                        .mode = CREATE_OR_REPLACE,
                        .is_saved = true,
-                       .needs_same_sources = needs_same_sources};
+                       .needs_new_plan = why == AGAIN_IF_NEW_PLAN,
+                       .needs_same_sources = why == AGAIN_IF_SAME_SOURCES};
     status = spec.sql == NULL ? err->code : WEIR_OK;
     WEIR_CHECK(status);
     WEIR_CHECK(weir_engine_create_locked(engine, &spec, result, err));
@@ -320,7 +327,7 @@ static Status refresh_locked(Engine *engine, const char *name, CreateResult *res
 {
     View *view = NULL;
     WEIR_TRY(weir_engine_get_view(engine, name, &view, err));
-    return make_again(engine, view, false, result, err);
+    return make_again(engine, view, AGAIN_ANYWAY, result, err);
 }
 
 Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count, Error *err)
@@ -373,11 +380,45 @@ void weir_engine_bind_again(Engine *engine)
         Error err = {0};
         CreateResult ignored = {0};
         atomic_fetch_add(&engine->epoch, 1);
-        if (make_again(engine, view, true, &ignored, &err) == WEIR_ERR_INTERRUPTED) {
+        if (make_again(engine, view, AGAIN_IF_SAME_SOURCES, &ignored, &err) ==
+            WEIR_ERR_INTERRUPTED) {
             view->bound_against = 0;
             return;
         }
     }
+}
+
+static View *find_view_to_plan_again(Engine *engine)
+{
+    for (size_t i = 0; i < engine->view_count; i++) {
+        View *const view = engine->views[i];
+        if (view->reads_others && !view->is_planned) {
+            view->is_planned = true;
+            return view;
+        }
+    }
+    return NULL;
+}
+
+void weir_engine_plan_again(Engine *engine)
+{
+    for (size_t i = 0; i < engine->view_count; i++) {
+        engine->views[i]->is_planned = false;
+    }
+    for (View *view = find_view_to_plan_again(engine); view != NULL;
+         view = find_view_to_plan_again(engine)) {
+        Error err = {0};
+        CreateResult ignored = {0};
+        const Status status = make_again(engine, view, AGAIN_IF_NEW_PLAN, &ignored, &err);
+        if (status == WEIR_ERR_INTERRUPTED || status == WEIR_ERR_NOMEM) {
+            return;
+        }
+        if (status != WEIR_OK && !view->is_broken) {
+            weir_view_break(engine, view, &err);
+            view->has_lost_others = true;
+        }
+    }
+    weir_engine_find_culprits(engine);
 }
 
 /* ---- dropping ------------------------------------------------------------------------------- */

@@ -132,6 +132,7 @@ static Status sync_locked(Engine *engine, const char *table_name, uint64_t *chan
     WEIR_TRY(engine->host.begin(engine->host.context, err));
     const Status status = weir_engine_propagate(engine, table, changed_rows, err);
     weir_engine_bind_again(engine);
+    weir_engine_plan_again(engine);
     engine->host.end(engine->host.context);
     return status;
 }
@@ -173,6 +174,7 @@ Status weir_engine_freshen(Engine *engine, Error *err)
     WEIR_TRY(engine->host.begin(engine->host.context, err));
     const Status status = weir_engine_catch_up(engine, err);
     weir_engine_bind_again(engine);
+    weir_engine_plan_again(engine);
     engine->host.end(engine->host.context);
     return status;
 }

@@ -34,8 +34,9 @@ typedef struct CreateSpec {
     ViewSettings settings;
     CreateMode mode;
     bool is_saved; /* the database keeps the definition already */
-    bool
-        needs_same_sources; /* replace only a view that reads the same columns of the same tables */
+    /* Replace only a view whose plan is another one now, or that reads the same columns. */
+    bool needs_new_plan;
+    bool needs_same_sources;
 } CreateSpec;
 
 typedef struct CreateResult {

@@ -80,6 +80,10 @@ typedef struct View {
     bool is_due;      /* something that it reads has changed since the last try to rebuild it */
     bool has_changed; /* the pass under way changed its contents */
     Error reason;
+    bool reads_others;    /* definitions of the database's, which may be replaced */
+    bool is_planned;      /* compared with the database's definitions in this pass */
+    bool has_lost_others; /* broken since one of them is gone, or fits no longer */
+    uint64_t plan_hash;
     uint64_t bound_against;     /* what was wrong with its tables when it was last bound again */
     const struct View *culprit; /* the first view at or below it that cannot be read; NULL = none */
     bool is_marked;             /* by weir_engine_mark_dependents */
@@ -284,6 +288,10 @@ void weir_engine_abort_saving(Engine *engine);
 /* Views that stopped because a table was altered: those whose own columns are untouched go on. Each is
  * tried once until something else is wrong with its tables. */
 void weir_engine_bind_again(Engine *engine);
+
+/* Views that read definitions of the database's are planned again, and filled again if the plan is
+ * another one. */
+void weir_engine_plan_again(Engine *engine);
 
 Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateResult *result,
                                  Error *err) WEIR_MUST_CHECK;

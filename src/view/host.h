@@ -36,6 +36,7 @@ typedef struct HostPlan {
     size_t json_size;
     size_t column_count;
     const char *const *column_names; /* as CREATE VIEW would name them */
+    bool reads_others;               /* views or macros of the database, which can be replaced */
 } HostPlan;
 
 /* A followed table: the host keeps what it needs to find changes (a baseline, unless it captures). */

@@ -60,7 +60,7 @@ static Status tables_sync(Engine *engine, TrackedTable *only, uint64_t *changed_
  * reads are there. */
 static bool view_can_rebuild(View *view)
 {
-    bool is_complete = true;
+    bool is_complete = !view->has_lost_others;
     view->is_due = view->is_due || weir_view_has_changed_input(view);
     for (size_t i = 0; i < view->input_count; i++) {
         const TrackedTable *const table = view->inputs[i].table;

@@ -3,6 +3,9 @@
 
 #include <time.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 double weir_now_ms(void)
 {
     struct timespec now;
@@ -51,6 +54,8 @@ static Status view_plan(Engine *engine, View *view, Error *err)
                                &host_plan, err));
     const PlanEnv env = {
         .mem = engine->mem, .stability = engine->host.stability, .context = engine->host.context};
+    view->reads_others = host_plan.reads_others;
+    view->plan_hash = XXH3_64bits(host_plan.json, host_plan.json_size);
     WEIR_TRY(weir_plan_new(&env, host_plan.json, host_plan.json_size, &view->plan, err));
     return view_set_schema(view, &host_plan, err);
 }
