@@ -18,7 +18,7 @@ struct HostTable {
     LogTable log;
     uint64_t prepared_epoch; /* of the host, when the log was last read for it */
     bool was_logged;         /* the log was to tell what changed since the last sync */
-    Error failure;           /* of applying the log: the next sync's; code 0 = none */
+    Error failure;           /* of applying the log: the next sync reads the table anew */
 };
 
 #endif

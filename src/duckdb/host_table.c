@@ -177,6 +177,20 @@ static Status compare(HostTable *table, HostVisit visit, void *user, SyncReport 
     return WEIR_OK;
 }
 
+/* What was read of the log was applied in part: baseline and what was kept do not belong together. */
+static Status reload(HostTable *table, SyncReport *report, Error *err)
+{
+    const Schema *const schema = &table->baseline.schema;
+    report->is_lost = true;
+    WEIR_TRY(check_definition(table, err));
+    WEIR_TRY(weir_duck_host_table_follow(table->host, table, schema->names, schema->types,
+                                         schema->count, err));
+    report->is_lost = false;
+    report->method = SYNC_RELOADED;
+    weir_error_clear(&table->failure);
+    return WEIR_OK;
+}
+
 Status weir_duck_host_table_sync(void *context, HostTable *table, HostVisit visit, void *user,
                                  SyncReport *report, Error *err)
 {
@@ -191,12 +205,10 @@ Status weir_duck_host_table_sync(void *context, HostTable *table, HostVisit visi
     if (table->prepared_epoch != host->epoch) {
         weir_log_file_prepare(host, &table, 1);
     }
-    WEIR_TRY(weir_log_table_drain(&table->log, visit, user, &logged, err));
     if (table->failure.code != WEIR_OK) {
-        *err = table->failure;
-        weir_error_clear(&table->failure);
-        return err->code;
+        return reload(table, report, err);
     }
+    WEIR_TRY(weir_log_table_drain(&table->log, visit, user, &logged, err));
     report->rows_read = logged;
     report->method = logged > 0 ? SYNC_LOGGED : SYNC_UNCHANGED;
     if (table->log.is_known) {

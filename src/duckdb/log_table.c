@@ -118,7 +118,9 @@ Status weir_log_table_drain(LogTable *table, HostVisit visit, void *user, uint64
         *row_count += kept->batch.count;
         status = visit(user, &kept->batch, err);
     }
-    forget_kept(table);
+    if (status == WEIR_OK) {
+        forget_kept(table);
+    }
     return status;
 }
 

@@ -48,7 +48,8 @@ Status weir_log_table_commit(LogTable *table, Error *err) WEIR_MUST_CHECK;
 /* Nothing that the log says of the table is of use. */
 void weir_log_table_lose(LogTable *table);
 
-/* Tells the visitor what was kept, and forgets it. *row_count = how many rows. */
+/* Tells the visitor what was kept, and forgets it; if the visitor fails, all of it is told again the
+ * next time. *row_count = how many rows. */
 Status weir_log_table_drain(LogTable *table, HostVisit visit, void *user, uint64_t *row_count,
                             Error *err) WEIR_MUST_CHECK;
 

@@ -57,6 +57,7 @@ typedef struct SyncReport {
     uint64_t rows_read; /* rows fetched from the table */
     uint64_t groups_diffed;
     bool is_fall_back; /* the log was to tell, but could not */
+    bool is_lost;      /* the sync failed, and the table can only be opened again */
 } SyncReport;
 
 typedef Status (*HostVisit)(void *user, const Batch *batch, Error *err);
@@ -107,8 +108,9 @@ typedef struct Host {
 
     /* The difference between baseline and snapshot as batches of the followed columns with weights;
      * the baseline becomes the snapshot. A dropped or altered table: WEIR_ERR_SOURCE_CHANGED, and
-     * the baseline stays. After any other failure the table must be closed. A host that captures has
-     * no difference: it reports SYNC_UNCHANGED, or SYNC_RELOADED if it is another table now. */
+     * the baseline stays. After any other failure the table must be closed, unless no row was told and
+     * the report does not say is_lost. SYNC_RELOADED: the difference is not known, and nothing was
+     * told; a host that captures reports this, or SYNC_UNCHANGED. */
     Status (*table_sync)(void *context, HostTable *table, HostVisit visit, void *user,
                          SyncReport *report, Error *err);
 
