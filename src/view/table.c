@@ -316,8 +316,7 @@ static Status table_find_changes(Engine *engine, TrackedTable *table, Error *err
     BagTarget target = {.bag = &table->delta, .sign = 1};
     Status status = engine->host.table_sync(engine->host.context, table->host_table, bag_visit,
                                             &target, &table->report, err);
-    const bool has_moved =
-        status == WEIR_OK || table->delta.row_count > 0 || table->report.is_lost;
+    const bool has_moved = status == WEIR_OK || table->delta.row_count > 0 || table->report.is_lost;
     table->is_fresh = status == WEIR_OK && table->report.method == SYNC_RELOADED;
     if (status == WEIR_OK) {
         status = table_settle_notified(engine, table, err);
