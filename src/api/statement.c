@@ -6,28 +6,6 @@
 
 #include "base/sql_lexer.h"
 
-/* The semicolon that ends the statement, or the final NUL (*is_open: inside a quote or comment). */
-static const char *statement_end(const char *sql, bool *is_open)
-{
-    const char *c = sql;
-    for (;;) {
-        c = weir_sql_skip_blank(c);
-        if (c == NULL) {
-            break;
-        }
-        if (*c == '\0' || *c == ';') {
-            *is_open = false;
-            return c;
-        }
-        c = weir_sql_skip_token(c);
-        if (c == NULL) {
-            break;
-        }
-    }
-    *is_open = true;
-    return sql + strlen(sql);
-}
-
 const char *weir_statement_start(const char *sql)
 {
     bool is_open = false;
@@ -38,7 +16,7 @@ const char *weir_statement_start(const char *sql)
 bool weir_statement_is_complete(const char *sql)
 {
     bool is_open = false;
-    return *statement_end(sql, &is_open) == ';' && !is_open;
+    return *weir_sql_statement_end(sql, &is_open) == ';' && !is_open;
 }
 
 /* ---- Weir's statements ---------------------------------------------------------------------- */
@@ -230,7 +208,7 @@ Status weir_statement_read(Arena *arena, const char *sql, const char **tail, Sta
 {
     bool is_open = false;
     const char *const start = weir_sql_skip_blank(sql);
-    const char *const end = statement_end(sql, &is_open);
+    const char *const end = weir_sql_statement_end(sql, &is_open);
     *out = (Statement){.kind = STATEMENT_EMPTY};
     *tail = *end == ';' ? end + 1 : end;
     if (start == NULL || start >= end) {

@@ -112,6 +112,27 @@ const char *weir_sql_skip_token(const char *c)
     return c + 1;
 }
 
+const char *weir_sql_statement_end(const char *sql, bool *is_open)
+{
+    const char *c = sql;
+    for (;;) {
+        c = weir_sql_skip_blank(c);
+        if (c == NULL) {
+            break;
+        }
+        if (*c == '\0' || *c == ';') {
+            *is_open = false;
+            return c;
+        }
+        c = weir_sql_skip_token(c);
+        if (c == NULL) {
+            break;
+        }
+    }
+    *is_open = true;
+    return sql + strlen(sql);
+}
+
 bool weir_sql_token_next(SqlToken *token)
 {
     const uint32_t depth = token->depth;

@@ -16,6 +16,10 @@ const char *weir_sql_scan_blank(const char *c, bool *is_open);
 /* Behind the token that starts at c (not blank, not the end); NULL if it does not end. */
 const char *weir_sql_skip_token(const char *c);
 
+/* The semicolon that ends the statement, or the final NUL; *is_open: that is inside a quote or a
+ * comment. */
+const char *weir_sql_statement_end(const char *sql, bool *is_open);
+
 /* Begin with {.end = text}. */
 typedef struct SqlToken {
     const char *start;
