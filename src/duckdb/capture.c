@@ -77,6 +77,7 @@ static Status commit(Capture *capture, const char *sql, CapturedResult *out, Err
         .change_count = count,
         .is_unknown = capture->is_unknown,
         .has_definitions = capture->has_definitions,
+        .removal_count = capture->removal_count,
         .run = sql == NULL ? NULL : commit_run,
         .context = &run,
     };
@@ -156,6 +157,7 @@ Status weir_capture_end_alone(Capture *capture, Status status, CapturedResult *o
 static Status execute_alone(Capture *capture, const char *sql, const WriteShape *shape,
                             const CaptureTarget *target, CapturedResult *out, Error *err)
 {
+    capture->removal_count = weir_engine_removal_count(capture->database->engine);
     WEIR_TRY(weir_query_run(capture->connection, "BEGIN", err));
     const Status status = weir_capture_run(capture, sql, shape, target, out, err);
     return weir_capture_end_alone(capture, status, out, err);
@@ -200,6 +202,7 @@ static Status execute_definition(Capture *capture, const char *sql, const WriteS
 
 static Status execute_begin(Capture *capture, const char *sql, CapturedResult *out, Error *err)
 {
+    capture->removal_count = weir_engine_removal_count(capture->database->engine);
     WEIR_TRY(weir_capture_plain(capture, sql, out, err));
     capture->is_in_transaction = true;
     capture->has_failed = false; /* what failed before it is of no account */

@@ -42,6 +42,7 @@ struct Capture {
     CaptureTarget targets[CAPTURE_KNOWN_TARGETS];
     size_t next_target;
     bool is_in_transaction; /* the user's */
+    uint64_t removal_count; /* of the engine, before the transaction began */
     CapturedTable *tables;  /* of the transaction */
     bool is_unknown;        /* the transaction may have changed any table */
     bool has_definitions;

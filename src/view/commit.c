@@ -3,6 +3,17 @@
  *   the writer reads the shape of a table before it changes it, and gathers the rows in that shape
  *   under the engine's lock: the database commits, then one pass takes all views to that commit
  *
+ * With a host that keeps baselines, what was told is remembered beside them (TrackedTable.notified):
+ *
+ *   what the views have of a table = its baseline + what was told since the last sync
+ *
+ * so that a sync, which finds the writer's rows as it finds everybody's, takes the difference of the two.
+ * It does not matter in which order the database has committed and the rows were found.
+ *
+ * An UPDATE and a DELETE of one row, or two UPDATEs of different columns, are in no conflict for DuckDB:
+ * then what two transactions told of a table does not add up to what they did to it. So a change in
+ * which rows go is not taken if the table has lost rows since the writer's transaction began.
+ *
  * A table that began to be followed, or to be followed by other columns, after the writer had read
  * its shape may or may not have been filled with the writer's rows: it is read anew. So is a table
  * of which the writer does not know how it changed it. */
@@ -72,6 +83,19 @@ static const TableChange *find_change(const EngineCommit *commit, const TableNam
     return NULL;
 }
 
+uint64_t weir_engine_removal_count(const Engine *engine)
+{
+    return atomic_load(&engine->removal_count);
+}
+
+/* Whether what was told of the table is the whole change, and fits what the views have of it. */
+static bool change_fits(const EngineCommit *commit, const TrackedTable *table,
+                        const TableChange *change)
+{
+    return change->rows != NULL && change->follow_id == table->follow_id &&
+           (table->last_removal <= commit->removal_count || !weir_table_removes(change->rows));
+}
+
 /* Reads the definition anew, and the rows if they are not known. */
 static void table_check(Engine *engine, TrackedTable *table)
 {
@@ -86,9 +110,8 @@ static void table_check(Engine *engine, TrackedTable *table)
 static void table_apply(Engine *engine, TrackedTable *table, const EngineCommit *commit)
 {
     const TableChange *const change = find_change(commit, &table->name);
-    const bool is_known =
-        table->host_table != NULL && !commit->is_unknown &&
-        (change == NULL || (change->rows != NULL && change->follow_id == table->follow_id));
+    const bool is_known = table->host_table != NULL && !commit->is_unknown &&
+                          (change == NULL || change_fits(commit, table, change));
     if (!commit->has_definitions &&
         (table->is_manual || table->error.code == WEIR_ERR_SOURCE_CHANGED)) {
         return;
@@ -108,6 +131,49 @@ static void table_apply(Engine *engine, TrackedTable *table, const EngineCommit 
     }
 }
 
+/* True if the followed tables that have changed can take what was told of them. */
+static bool is_all_told(const Engine *engine, const EngineCommit *commit)
+{
+    bool is_told = !commit->is_unknown && !commit->has_definitions;
+    for (size_t i = 0; i < engine->table_count && is_told; i++) {
+        const TrackedTable *const table = engine->tables[i];
+        const TableChange *const change = find_change(commit, &table->name);
+        is_told = change == NULL || table->is_manual ||
+                  (table->host_table != NULL && table->error.code == WEIR_OK &&
+                   change_fits(commit, table, change));
+    }
+    return is_told;
+}
+
+static void table_take_told(Engine *engine, TrackedTable *table, const EngineCommit *commit)
+{
+    Error err = {0};
+    const TableChange *const change = find_change(commit, &table->name);
+    if (change != NULL && !table->is_manual &&
+        weir_table_take_told(engine, table, change->rows, &err) != WEIR_OK) {
+        weir_engine_break_views_of(engine, table);
+    }
+}
+
+/* What is not known in full is found by a sync: of all tables, so that they are at one commit. A table
+ * that cannot be synced says so itself. */
+static void apply_beside_baselines(Engine *engine, const EngineCommit *commit)
+{
+    Error ignored = {0};
+    uint64_t changed = 0;
+    if (!is_all_told(engine, commit)) {
+        if (weir_engine_propagate(engine, NULL, &changed, &ignored) != WEIR_OK) {
+            engine->notice = ignored;
+        }
+        weir_engine_bind_again(engine);
+        return;
+    }
+    for (size_t i = 0; i < engine->table_count; i++) {
+        table_take_told(engine, engine->tables[i], commit);
+    }
+    weir_engine_advance_views(engine);
+}
+
 static Status apply(Engine *engine, const EngineCommit *commit, Error *err)
 {
     if (engine->table_count == 0 ||
@@ -115,15 +181,27 @@ static Status apply(Engine *engine, const EngineCommit *commit, Error *err)
         return WEIR_OK;
     }
     WEIR_TRY(engine->host.begin(engine->host.context, err));
-    for (size_t i = 0; i < engine->table_count; i++) {
-        table_apply(engine, engine->tables[i], commit);
+    if (engine->host.is_capturing) {
+        for (size_t i = 0; i < engine->table_count; i++) {
+            table_apply(engine, engine->tables[i], commit);
+        }
+        weir_engine_advance_views(engine);
+    } else {
+        apply_beside_baselines(engine, commit);
     }
-    weir_engine_advance_views(engine);
     if (commit->has_definitions) {
         weir_engine_plan_again(engine);
     }
     engine->host.end(engine->host.context);
     return WEIR_OK;
+}
+
+Status weir_engine_prepare_commit(Engine *engine, Error *err)
+{
+    weir_engine_enter(engine);
+    const Status status = weir_engine_freshen(engine, err);
+    weir_lock_release(&engine->lock);
+    return status;
 }
 
 /* The database has committed what the views were not told: their tables are read anew when that is
@@ -144,7 +222,6 @@ static void give_up(Engine *engine, const Error *reason)
 Status weir_engine_commit(Engine *engine, const EngineCommit *commit, Error *err)
 {
     Error failure = {0};
-    WEIR_ASSERT(engine->host.is_capturing);
     weir_lock_acquire(&engine->lock);
     const Status status = commit->run == NULL ? WEIR_OK : commit->run(commit->context, err);
     if (status == WEIR_OK && apply(engine, commit, &failure) != WEIR_OK) {

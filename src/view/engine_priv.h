@@ -29,9 +29,12 @@ typedef struct TrackedTable {
     bool has_delta_table;
     RowTable *captured;    /* the pass under way has this change instead; borrowed */
     bool has_changed;      /* the pass under way found a change */
+    bool has_removed;      /* in which rows went */
+    uint64_t last_removal; /* engine->removal_count when that was last so */
     bool is_fresh;         /* the pass under way has no change to tell: its views are rebuilt */
     uint64_t follow_id;    /* of the present columns */
-    RowTable notified;     /* net rows told by hand that no sync has seen yet; if has_delta_table */
+    RowTable
+        notified; /* net rows that were told and that no sync has seen yet; if has_delta_table */
     size_t notified_limit; /* rows, from which on those of weight 0 are looked for and forgotten */
     bool is_manual;        /* changes come by hand; synced only when asked for by name */
     bool is_tracked;       /* by request: stays without users */
@@ -125,6 +128,7 @@ struct Engine {
     size_t table_count;
     size_t table_capacity;
     _Atomic uint64_t epoch;
+    _Atomic uint64_t removal_count; /* passes in which a table may have lost rows */
     uint64_t last_follow_id;
     _Atomic int restore_state;
     struct LostView *lost; /* saved definitions that could not be brought back */
@@ -197,8 +201,16 @@ bool weir_table_are_unchanged(Engine *engine);
 /* What the table holds is not known any more; it is opened again by the next pass that can. */
 void weir_table_give_up(Engine *engine, TrackedTable *table, const Error *reason);
 
+/* Whether rows go in a net change. */
+bool weir_table_removes(const RowTable *rows);
+
 /* Takes what a writer told of as this pass's delta. The rows are borrowed until the pass's end. */
 void weir_table_take_captured(TrackedTable *table, RowTable *rows);
+
+/* The same beside a baseline, which does not have the rows yet: the next sync takes them for told. On
+ * failure the table is closed. */
+Status weir_table_take_told(Engine *engine, TrackedTable *table, RowTable *rows, Error *err)
+    WEIR_MUST_CHECK;
 
 /* ---- views (view.c) ------------------------------------------------------------------------- */
 

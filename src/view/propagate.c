@@ -102,16 +102,30 @@ static void view_advance(Engine *engine, View *view)
     }
 }
 
-void weir_engine_advance_views(Engine *engine)
+/* True if a table has changed. Writers are told by the count that rows may have gone (commit.c). */
+static bool mark_tables(Engine *engine)
 {
-    bool is_new_generation = engine->has_new_view;
-    engine->has_new_view = false;
+    bool has_changed = false;
+    const uint64_t removal = atomic_load(&engine->removal_count) + 1;
     for (size_t i = 0; i < engine->table_count; i++) {
-        if (engine->tables[i]->has_changed || engine->tables[i]->is_fresh) {
-            engine->tables[i]->generation = engine->generation + 1;
-            is_new_generation = true;
+        TrackedTable *const table = engine->tables[i];
+        if (table->has_changed || table->is_fresh) {
+            table->generation = engine->generation + 1;
+            has_changed = true;
+        }
+        if (table->has_removed || table->is_fresh) {
+            table->last_removal = removal;
+            atomic_store(&engine->removal_count, removal);
         }
     }
+    return has_changed;
+}
+
+void weir_engine_advance_views(Engine *engine)
+{
+    const bool has_changed_table = mark_tables(engine);
+    bool is_new_generation = engine->has_new_view || has_changed_table;
+    engine->has_new_view = false;
     for (size_t i = 0; i < engine->view_count; i++) {
         engine->views[i]->last_step_ms = 0;
         view_advance(engine, engine->views[i]);

@@ -255,7 +255,7 @@ Status weir_table_visit_contents(Engine *engine, const TrackedTable *table, Host
                           user, err);
 }
 
-/* What was told by hand has reached the views already: only the rest is news. Where there is nothing
+/* What was told has reached the views already: only the rest is news. Where there is nothing
  * to compare with, that is not known. */
 static Status table_settle_notified(const Engine *engine, TrackedTable *table, Error *err)
 {
@@ -271,7 +271,25 @@ static Status table_settle_notified(const Engine *engine, TrackedTable *table, E
     return WEIR_OK;
 }
 
-static uint64_t count_changes(const RowTable *delta)
+bool weir_table_removes(const RowTable *rows)
+{
+    uint64_t cursor = 0;
+    Row *found[BATCH_CAPACITY];
+    for (;;) {
+        const size_t count = weir_row_table_scan(rows, &cursor, found, BATCH_CAPACITY);
+        for (size_t i = 0; i < count; i++) {
+            if (weir_row_weight(found[i]) < 0) {
+                return true;
+            }
+        }
+        if (count == 0) {
+            return false;
+        }
+    }
+}
+
+/* Notes what the pass's net change does to the table, and returns how many rows it has. */
+static uint64_t note_changes(TrackedTable *table, const RowTable *delta)
 {
     uint64_t changed = 0;
     uint64_t cursor = 0;
@@ -281,8 +299,10 @@ static uint64_t count_changes(const RowTable *delta)
         for (size_t i = 0; i < found; i++) {
             const int64_t weight = weir_row_weight(rows[i]);
             changed += weight < 0 ? (uint64_t)-weight : (uint64_t)weight;
+            table->has_removed = table->has_removed || weight < 0;
         }
         if (found == 0) {
+            table->has_changed = changed > 0;
             return changed;
         }
     }
@@ -345,8 +365,7 @@ Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_ro
     table->diff_count += table->report.method == SYNC_DIFFED || table->is_fresh;
     table->fall_back_count += table->report.is_fall_back;
     if (!table->is_fresh) {
-        *changed_rows = count_changes(&table->delta);
-        table->has_changed = *changed_rows > 0;
+        *changed_rows = note_changes(table, &table->delta);
     }
     return WEIR_OK;
 }
@@ -434,26 +453,33 @@ static void table_compact_notified(TrackedTable *table)
     }
 }
 
+/* The rows have reached the views, or are about to. On failure only some are kept. */
+static Status table_keep_notified(Engine *engine, TrackedTable *table, const RowTable *rows,
+                                  Error *err)
+{
+    BagTarget keep = {.bag = &table->notified, .sign = 1};
+    const Status status =
+        weir_bag_visit(rows, NULL, table->column_count, engine->mem, bag_visit, &keep, err);
+    if (status != WEIR_OK) {
+        weir_table_give_up(engine, table, err);
+        return status;
+    }
+    table_compact_notified(table);
+    return WEIR_OK;
+}
+
 Status weir_table_notify(Engine *engine, TrackedTable *table, int64_t sign, const RowSource *rows,
                          Error *err)
 {
     NotifyTarget notify = {.table = table, .sign = sign};
-    BagTarget keep = {.bag = &table->notified, .sign = 1};
     WEIR_TRY(table_make_delta(engine, table, err));
-    Status status = rows->visit_rows(rows->context, notify_visit, &notify, err);
+    const Status status = rows->visit_rows(rows->context, notify_visit, &notify, err);
     if (status != WEIR_OK) {
         weir_row_table_clear(&table->delta);
         return status;
     }
-    status = weir_bag_visit(&table->delta, NULL, table->column_count, engine->mem, bag_visit, &keep,
-                            err);
-    if (status != WEIR_OK) {
-        table->error = *err;
-        table_close(engine, table); /* some of the rows were kept */
-        return status;
-    }
-    table_compact_notified(table);
-    table->has_changed = count_changes(&table->delta) > 0;
+    WEIR_TRY(table_keep_notified(engine, table, &table->delta, err));
+    (void)note_changes(table, &table->delta);
     return WEIR_OK;
 }
 
@@ -463,7 +489,19 @@ void weir_table_take_captured(TrackedTable *table, RowTable *rows)
     table->report = (SyncReport){.method = SYNC_CAPTURED};
     table->last_sync_ms = 0;
     table->sync_count++;
-    table->has_changed = count_changes(rows) > 0;
+    (void)note_changes(table, rows);
+}
+
+Status weir_table_take_told(Engine *engine, TrackedTable *table, RowTable *rows, Error *err)
+{
+    const Status status = table_make_delta(engine, table, err);
+    if (status != WEIR_OK) {
+        weir_table_give_up(engine, table, err);
+        return status;
+    }
+    WEIR_TRY(table_keep_notified(engine, table, rows, err));
+    weir_table_take_captured(table, rows);
+    return WEIR_OK;
 }
 
 void weir_table_end_sync(TrackedTable *table)
@@ -473,5 +511,6 @@ void weir_table_end_sync(TrackedTable *table)
     }
     table->captured = NULL;
     table->has_changed = false;
+    table->has_removed = false;
     table->is_fresh = false;
 }

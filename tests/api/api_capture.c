@@ -285,6 +285,34 @@ static void test_conflicts(void **state)
     weir_close(other);
 }
 
+/* DuckDB lets both commit; what each of them was told of does not add up to what they did. */
+static void test_overlapping_writers(void **state)
+{
+    static const char *const PAIRS[][2] = {
+        {"UPDATE t SET v = 10 WHERE id = 1", "DELETE FROM t WHERE id = 1"},
+        {"DELETE FROM t WHERE id = 1", "UPDATE t SET v = 11 WHERE id = 1"},
+        {"UPDATE t SET v = 12 WHERE id = 1", "UPDATE t SET g = 3 WHERE id = 1"},
+    };
+    WeirDb *const db = *state;
+    WeirDb *const other = api_connect(db);
+    for (size_t i = 0; i < sizeof PAIRS / sizeof PAIRS[0]; i++) {
+        run(db, "DELETE FROM t; INSERT INTO t VALUES (1, 1, 1, 'a'), (2, 1, 1, 'b')");
+        run(db, "BEGIN");
+        run(db, PAIRS[i][0]);
+        run(other, PAIRS[i][1]);
+        verify(db, PAIRS[i][1]);
+        run(db, "COMMIT");
+        verify(db, PAIRS[i][0]);
+    }
+    const long before = reloads(db);
+    run(db, "BEGIN; INSERT INTO t VALUES (3, 3, 3, 'c')");
+    run(other, "DELETE FROM t WHERE id = 2");
+    run(db, "COMMIT"); /* rows that come are in nobody's way */
+    verify(db, "an insert beside a delete");
+    assert_int_equal(reloads(db), before);
+    weir_close(other);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -297,6 +325,7 @@ int main(void)
         CASE(test_definitions),
         CASE(test_view_made_meanwhile),
         CASE(test_conflicts),
+        CASE(test_overlapping_writers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
