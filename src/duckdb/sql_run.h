@@ -22,6 +22,8 @@ Status sql_table_state(const SqlCall *call, SqlRun *run, Error *err);
 Status sql_deps(const SqlCall *call, SqlRun *run, Error *err);
 Status sql_explain(const SqlCall *call, SqlRun *run, Error *err);
 
+Status sql_exec(const SqlCall *call, SqlRun *run, Error *err);
+
 Status sql_verify(const SqlCall *call, SqlRun *run, Error *err);
 
 Status sql_track(const SqlCall *call, SqlRun *run, Error *err);
