@@ -1,6 +1,7 @@
 /* database.c: attaching Weir to a DuckDB database. */
 #include "duckdb/database.h"
 
+#include "duckdb/poller.h"
 #include "duckdb/replacement.h"
 #include "duckdb/sql_function.h"
 
@@ -17,6 +18,7 @@ void weir_database_unref(void *data)
         return;
     }
     Mem *const mem = database->mem;
+    weir_poller_free(database->poller);
     weir_engine_free(database->engine);
     weir_duck_host_free(database->host);
     weir_connector_unref(database->connector);
@@ -32,6 +34,7 @@ static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_conn
         weir_duck_host_new(database->mem, database->connector, is_capturing, &database->host, err));
     const Host host = weir_duck_host_functions(database->host);
     WEIR_TRY(weir_engine_new(database->mem, &host, &database->engine, err));
+    WEIR_TRY(weir_poller_new(database, &database->poller, err));
     WEIR_TRY(weir_sql_functions_register(database, connection, err));
     weir_replacement_scan_add(database, handle);
     return WEIR_OK;

@@ -10,12 +10,14 @@
 #include <stdatomic.h>
 
 typedef struct WeirDatabase WeirDatabase;
+typedef struct Poller Poller; /* poller.h */
 
 struct WeirDatabase {
     Mem *mem;                    /* owned */
     Connector *connector;        /* one reference */
     DuckHost *host;              /* owned: the engine's host */
     Engine *engine;              /* owned */
+    Poller *poller;              /* owned */
     _Atomic uint64_t name_epoch; /* rises when names in statements may mean other tables */
     _Atomic size_t ref_count;
 };

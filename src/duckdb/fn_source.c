@@ -2,6 +2,7 @@
 #include "duckdb/sql_run.h"
 
 #include "duckdb/chunk.h"
+#include "duckdb/poller.h"
 #include "duckdb/query.h"
 
 /* changed_rows, generation */
@@ -15,11 +16,48 @@ Status sql_sync(const SqlCall *call, SqlRun *run, Error *err)
     return weir_grid_status(&run->grid, err);
 }
 
+static Status check_interval(bool is_on, int64_t every_ms, Error *err)
+{
+    if (!is_on) {
+        return weir_error_set(err, WEIR_ERR_ARGUMENT, "every_ms is given, but auto-sync is off");
+    }
+    if (every_ms < 1 || every_ms > POLLER_EVERY_MS_MAX) {
+        return weir_error_set(err, WEIR_ERR_ARGUMENT, "every_ms is %lld, not between 1 and %d",
+                              (long long)every_ms, (int)POLLER_EVERY_MS_MAX);
+    }
+    return WEIR_OK;
+}
+
 Status sql_auto_sync(const SqlCall *call, SqlRun *run, Error *err)
 {
-    const bool on = weir_sql_argument(call, "on")->flag;
-    weir_engine_set_auto_sync(call->database->engine, on);
-    weir_grid_flag(&run->grid, on);
+    WeirDatabase *const database = call->database;
+    const bool is_on = weir_sql_argument(call, "on")->flag;
+    const SqlArgument *const every_ms = weir_sql_argument(call, "every_ms");
+    weir_grid_flag(&run->grid, is_on);
+    WEIR_TRY(weir_grid_status(&run->grid, err));
+    if (!every_ms->is_set) {
+        weir_poller_stop(database->poller);
+    } else {
+        WEIR_TRY(check_interval(is_on, every_ms->integer, err));
+        WEIR_TRY(weir_poller_start(database->poller, (uint64_t)every_ms->integer, err));
+    }
+    weir_engine_set_auto_sync(database->engine, is_on);
+    return WEIR_OK;
+}
+
+/* auto_sync, every_ms, looks, steps, failures, last_error */
+Status sql_auto_sync_state(const SqlCall *call, SqlRun *run, Error *err)
+{
+    PollerState state;
+    char text[sizeof(Error) + 64];
+    weir_poller_state(call->database->poller, &state);
+    weir_error_format(&state.error, text, sizeof text);
+    weir_grid_flag(&run->grid, weir_engine_auto_sync(call->database->engine));
+    weir_grid_number(&run->grid, state.every_ms);
+    weir_grid_number(&run->grid, state.look_count);
+    weir_grid_number(&run->grid, state.step_count);
+    weir_grid_number(&run->grid, state.failure_count);
+    weir_grid_text(&run->grid, state.error.code == WEIR_OK ? NULL : text);
     return weir_grid_status(&run->grid, err);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "duckdb/chunk.h"
+#include "duckdb/poller.h"
 #include "duckdb/sql_run.h"
 #include "duckdb/type_map.h"
 #include "view/names.h"
@@ -349,6 +350,7 @@ static void info_free(void *data)
 {
     FunctionInfo *const info = data;
     WeirDatabase *const database = info->database;
+    weir_poller_close(database->poller); /* functions go when the database does */
     weir_mem_free(database->mem, info);
     weir_database_unref(database);
 }

@@ -31,5 +31,6 @@ Status sql_sync(const SqlCall *call, SqlRun *run, Error *err);
 Status sql_notify_insert(const SqlCall *call, SqlRun *run, Error *err);
 Status sql_notify_delete(const SqlCall *call, SqlRun *run, Error *err);
 Status sql_auto_sync(const SqlCall *call, SqlRun *run, Error *err);
+Status sql_auto_sync_state(const SqlCall *call, SqlRun *run, Error *err);
 
 #endif

@@ -164,11 +164,22 @@ static bool has_due_view(const Engine *engine)
     return false;
 }
 
+/* Whether a pass may find something. */
+static bool needs_pass(Engine *engine)
+{
+    if (!engine->auto_sync || engine->table_count == 0) {
+        return false;
+    }
+    if (has_unfinished(engine)) {
+        return true;
+    }
+    return !engine->host.is_capturing &&
+           (has_due_view(engine) || !weir_table_are_unchanged(engine));
+}
+
 Status weir_engine_freshen(Engine *engine, Error *err)
 {
-    if (!engine->auto_sync || engine->table_count == 0 ||
-        (engine->host.is_capturing && !has_unfinished(engine)) ||
-        (!has_unfinished(engine) && !has_due_view(engine) && weir_table_are_unchanged(engine))) {
+    if (!needs_pass(engine)) {
         return WEIR_OK;
     }
     WEIR_TRY(engine->host.begin(engine->host.context, err));
@@ -176,6 +187,28 @@ Status weir_engine_freshen(Engine *engine, Error *err)
     weir_engine_bind_again(engine);
     weir_engine_plan_again(engine);
     engine->host.end(engine->host.context);
+    return status;
+}
+
+static Status poll_locked(Engine *engine, Error *err)
+{
+    uint64_t changed = 0;
+    if (!needs_pass(engine)) {
+        return WEIR_OK;
+    }
+    WEIR_TRY(engine->host.begin(engine->host.context, err));
+    const Status status = weir_engine_propagate(engine, NULL, &changed, err);
+    engine->host.end(engine->host.context);
+    return status;
+}
+
+Status weir_engine_poll(Engine *engine, bool *has_stepped, Error *err)
+{
+    weir_engine_enter(engine);
+    const uint64_t before = engine->generation;
+    const Status status = poll_locked(engine, err);
+    *has_stepped = engine->generation != before;
+    weir_lock_release(&engine->lock);
     return status;
 }
 

@@ -64,6 +64,10 @@ Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count
 Status weir_engine_sync(Engine *engine, const char *table, uint64_t *changed_rows, Error *err)
     WEIR_MUST_CHECK;
 
+/* What reading does first, without reading, and with the first failure of a table. *has_stepped: something
+ * had changed. Nothing while auto-sync is off. */
+Status weir_engine_poll(Engine *engine, bool *has_stepped, Error *err) WEIR_MUST_CHECK;
+
 /* True, and *out filled, if a view has become broken since the last call. */
 bool weir_engine_take_notice(Engine *engine, Error *out);
 
