@@ -24,6 +24,9 @@ Status sql_explain(const SqlCall *call, SqlRun *run, Error *err);
 
 Status sql_exec(const SqlCall *call, SqlRun *run, Error *err);
 
+Status sql_save(const SqlCall *call, SqlRun *run, Error *err);
+Status sql_load(const SqlCall *call, SqlRun *run, Error *err);
+
 Status sql_verify(const SqlCall *call, SqlRun *run, Error *err);
 
 Status sql_track(const SqlCall *call, SqlRun *run, Error *err);

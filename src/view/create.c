@@ -206,8 +206,7 @@ static Status check_sources(const View *view, const View *old, Error *err)
                                      view->name.name);
 }
 
-/* Its readers have their own copies. */
-static void drop_one(Engine *engine, View *view)
+void weir_engine_drop_one(Engine *engine, View *view)
 {
     weir_lock_acquire(&engine->catalog_lock);
     for (size_t i = 0; i < engine->view_count; i++) {
@@ -256,7 +255,7 @@ Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateR
     }
     WEIR_CHECK(catch_up_for(engine, view, err));
     WEIR_CHECK(weir_view_bind(engine, view, old, err));
-    if (!spec->is_saved) {
+    if (!spec->is_saved && !spec->is_saved_later) {
         WEIR_CHECK(weir_engine_save(engine, view, err));
     }
     WEIR_CHECK(publish(engine, spec, view, old, err));
@@ -270,7 +269,7 @@ done:
     if (status != WEIR_OK) {
         weir_engine_abort_saving(engine);
         if (published != NULL && !was_there) {
-            drop_one(engine, published);
+            weir_engine_drop_one(engine, published);
         }
     }
     weir_view_free(engine, view);
@@ -467,11 +466,11 @@ static Status drop_locked(Engine *engine, const char *name, bool cascade, size_t
     WEIR_TRY(unsave_marked(engine, view, err));
     for (size_t i = engine->view_count; i-- > 0;) { /* deepest first */
         if (engine->views[i]->is_marked) {
-            drop_one(engine, engine->views[i]);
+            weir_engine_drop_one(engine, engine->views[i]);
             (*dropped)++;
         }
     }
-    drop_one(engine, view);
+    weir_engine_drop_one(engine, view);
     (*dropped)++;
     engine->has_dropped = true;
     engine->generation++; /* a view of that name made now is another one */

@@ -33,7 +33,8 @@ typedef struct CreateSpec {
     const char *sql;  /* one SELECT */
     ViewSettings settings;
     CreateMode mode;
-    bool is_saved; /* the database keeps the definition already */
+    bool is_saved;       /* the database keeps the definition already */
+    bool is_saved_later; /* the caller sees to it that it does */
     /* Replace only a view whose plan is another one now, or that reads the same columns. */
     bool needs_new_plan;
     bool needs_same_sources;
@@ -48,6 +49,11 @@ typedef struct CreateResult {
  * while other views depend on the view, unless its columns stay the same; then the change feed goes
  * on, with the difference as one change. Otherwise a new feed begins. */
 Status weir_engine_create(Engine *engine, const CreateSpec *spec, CreateResult *result, Error *err)
+    WEIR_MUST_CHECK;
+
+/* Creates new views, each of which may read those before it: all, or on failure none. The database keeps
+ * the definitions from one transaction on. */
+Status weir_engine_create_all(Engine *engine, const CreateSpec *specs, size_t count, Error *err)
     WEIR_MUST_CHECK;
 
 /* Refused with WEIR_ERR_HAS_DEPENDENTS unless cascade. *dropped (may be NULL) = views dropped. */
@@ -189,6 +195,19 @@ typedef struct DependencyInfo {
     const char *kind; /* "table", "view" */
     size_t depth;     /* 1 = direct */
 } DependencyInfo;
+
+/* What creating a view anew takes, and its columns. */
+typedef struct ViewDefinition {
+    TableName name;
+    const char *sql;
+    ViewSettings settings;
+    Schema schema;
+} ViewDefinition;
+
+/* All views, those before others that read them; everything is copied into the arena. Refused if there is
+ * a definition that could not be brought back: it would be missing. */
+Status weir_engine_definitions(Engine *engine, Arena *arena, ViewDefinition **out, size_t *count,
+                               Error *err) WEIR_MUST_CHECK;
 
 /* Lists; everything is copied into the arena. */
 Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)

@@ -214,6 +214,9 @@ Status weir_table_take_told(Engine *engine, TrackedTable *table, RowTable *rows,
 
 /* ---- views (view.c) ------------------------------------------------------------------------- */
 
+Status weir_view_settings_copy(Arena *arena, const ViewSettings *from, ViewSettings *to, Error *err)
+    WEIR_MUST_CHECK;
+
 /* Plans a definition and prepares a view that is not in the catalog yet. */
 Status weir_view_new(Engine *engine, const CreateSpec *spec, const TableName *name, View **out,
                      Error *err) WEIR_MUST_CHECK;
@@ -294,6 +297,9 @@ Status weir_engine_save(Engine *engine, const View *view, Error *err) WEIR_MUST_
 Status weir_engine_unsave(Engine *engine, const TableName *name, Error *err) WEIR_MUST_CHECK;
 Status weir_engine_commit_saving(Engine *engine, Error *err) WEIR_MUST_CHECK;
 void weir_engine_abort_saving(Engine *engine);
+
+/* Takes a view that no other one reads out of the catalog. Its readers have their own copies. */
+void weir_engine_drop_one(Engine *engine, View *view);
 
 /* create.c: lock held, inside host begin .. end. */
 

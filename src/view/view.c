@@ -13,7 +13,7 @@ double weir_now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static Status settings_copy(Arena *arena, const ViewSettings *from, ViewSettings *to, Error *err)
+Status weir_view_settings_copy(Arena *arena, const ViewSettings *from, ViewSettings *to, Error *err)
 {
     const char *const texts[3] = {from->search_path, from->time_zone, from->calendar};
     const char **const places[3] = {&to->search_path, &to->time_zone, &to->calendar};
@@ -80,7 +80,7 @@ Status weir_view_new(Engine *engine, const CreateSpec *spec, const TableName *na
     view->sql = weir_arena_strdup(&view->arena, spec->sql, err);
     status = view->sql == NULL ? err->code : WEIR_OK;
     WEIR_CHECK(status);
-    WEIR_CHECK(settings_copy(&view->arena, &spec->settings, &view->settings, err));
+    WEIR_CHECK(weir_view_settings_copy(&view->arena, &spec->settings, &view->settings, err));
     WEIR_CHECK(view_plan(engine, view, err));
     WEIR_CHECK(engine->host.expr_open(engine->host.context, &view->settings, &view->expr, err));
     view->has_expr = true;
