@@ -316,6 +316,57 @@ Status weir_detect_sync(const DetectJob *job, Error *err)
     return moved_too_often(job, err);
 }
 
+/* --- appending -------------------------------------------------------------------------------- */
+
+/* Compares one old group; what differs is reported. */
+static Status sample_group(const DetectJob *job, Fetcher *fetcher, size_t sample, bool *is_same,
+                           Error *err)
+{
+    const Baseline *const baseline = job->baseline;
+    const uint32_t group_rows = baseline->group_rows;
+    const BaselineGroup *const group = &baseline->groups[sample % baseline->group_count];
+    const RowSum known = group->sum;
+    const bool is_summed = !group->is_unsummed;
+    RowSum found = {0};
+    const int64_t first = (int64_t)(group->id * group_rows);
+    const FetchRange range = {
+        .first_group = group->id,
+        .group_count = 1,
+        .first_row = first,
+        .last_row = WEIR_MIN(first + group_rows - 1, weir_baseline_last_row_id(baseline)),
+        .is_compared = true,
+    };
+    WEIR_TRY(weir_fetcher_run(fetcher, &range, &found, err));
+    *is_same = found.row_count == known.row_count &&
+               (!is_summed || found.fingerprint == known.fingerprint);
+    job->report->method = *is_same ? job->report->method : SYNC_DIFFED;
+    return WEIR_OK;
+}
+
+Status weir_detect_appended(const DetectJob *job, size_t sample, bool *is_kept, Error *err)
+{
+    TableExtent extent = {0};
+    RowSum added = {0};
+    Fetcher *fetcher = NULL;
+    const uint64_t known_rows = job->baseline->row_count;
+    const int64_t last_row = weir_baseline_last_row_id(job->baseline);
+    *is_kept = false;
+    WEIR_TRY(weir_cancel_check(&job->host->cancel, err));
+    WEIR_TRY(weir_table_extent_behind(job->host, job->name, last_row, &extent, err));
+    if (extent.row_count < known_rows) {
+        return WEIR_OK;
+    }
+    WEIR_TRY(weir_fetcher_new(job, &fetcher, err));
+    Status status = sample_group(job, fetcher, sample, is_kept, err);
+    if (status == WEIR_OK && *is_kept && extent.last_row > last_row) {
+        job->report->method = SYNC_APPENDED;
+        status = fetch_new(job, fetcher, last_row, extent.last_row, &added, err);
+    }
+    *is_kept = *is_kept && status == WEIR_OK && known_rows + added.row_count == extent.row_count;
+    weir_fetcher_free(fetcher);
+    return status;
+}
+
 /* --- loading ---------------------------------------------------------------------------------- */
 
 Status weir_detect_load(const DetectJob *job, Error *err)

@@ -38,7 +38,8 @@ Status sql_view_state(const SqlCall *call, SqlRun *run, Error *err)
     return weir_grid_status(&run->grid, err);
 }
 
-/* catalog, schema, table, columns, method, last_sync, row_count, generation */
+/* catalog, schema, table, columns, method, last_sync, row_count, generation, promise,
+ * promise_error */
 Status sql_tables(const SqlCall *call, SqlRun *run, Error *err)
 {
     TableInfo *infos = NULL;
@@ -53,6 +54,8 @@ Status sql_tables(const SqlCall *call, SqlRun *run, Error *err)
         weir_grid_text(&run->grid, infos[i].last_sync);
         weir_grid_number(&run->grid, infos[i].row_count);
         weir_grid_number(&run->grid, infos[i].generation);
+        weir_grid_text(&run->grid, infos[i].promise);
+        weir_grid_text(&run->grid, infos[i].promise_error);
     }
     return weir_grid_status(&run->grid, err);
 }

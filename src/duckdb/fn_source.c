@@ -66,11 +66,20 @@ Status sql_track(const SqlCall *call, SqlRun *run, Error *err)
 {
     const char *const name = weir_sql_text(call, "name");
     const SqlArgument *const manual = weir_sql_argument(call, "manual");
+    const SqlArgument *const append_only = weir_sql_argument(call, "append_only");
+    const bool is_manual = manual->is_set && manual->flag;
+    const bool is_append_only = append_only->is_set && append_only->flag;
     uint64_t row_count = 0;
+    if (is_manual && is_append_only) {
+        return weir_error_set(err, WEIR_ERR_ARGUMENT,
+                              "a manual table is not looked at: append_only has no meaning for it");
+    }
+    const TrackKind kind = is_manual        ? TRACK_MANUAL
+                           : is_append_only ? TRACK_APPEND_ONLY
+                                            : TRACK_COMPARED;
     weir_grid_text(&run->grid, name);
     WEIR_TRY(weir_grid_status(&run->grid, err));
-    WEIR_TRY(weir_engine_track(call->database->engine, name, manual->is_set && manual->flag,
-                               &row_count, err));
+    WEIR_TRY(weir_engine_track(call->database->engine, name, kind, &row_count, err));
     weir_grid_number(&run->grid, row_count);
     return weir_grid_status(&run->grid, err);
 }

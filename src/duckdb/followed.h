@@ -18,6 +18,8 @@ struct HostTable {
     LogTable log;
     uint64_t prepared_epoch; /* of the host, when the log was last read for it */
     bool was_logged;         /* the log was to tell what changed since the last sync */
+    bool is_append_only;     /* believed to be: old rows are looked at in samples */
+    size_t next_sample;      /* the group that is looked at next */
     Error failure;           /* of applying the log: the next sync reads the table anew */
 };
 

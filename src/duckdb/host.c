@@ -233,6 +233,7 @@ Host weir_duck_host_functions(DuckHost *host)
         .table_sync = weir_duck_host_table_sync,
         .look = weir_duck_host_look,
         .table_is_unchanged = weir_duck_host_table_is_unchanged,
+        .table_believe_append_only = weir_duck_host_table_believe_append_only,
         .table_method = weir_duck_host_table_method,
         .table_scan = weir_duck_host_table_scan,
         .table_row_count = weir_duck_host_table_row_count,

@@ -88,6 +88,7 @@ Status weir_duck_host_table_sync(void *context, HostTable *table, HostVisit visi
 void weir_duck_host_prepare_sync(void *context, HostTable *const *tables, size_t count);
 void weir_duck_host_look(void *context);
 bool weir_duck_host_table_is_unchanged(void *context, const HostTable *table);
+void weir_duck_host_table_believe_append_only(HostTable *table, bool is_believed);
 const char *weir_duck_host_table_method(const HostTable *table);
 Status weir_duck_host_table_scan(void *context, HostTable *table, HostVisit visit, void *user,
                                  Error *err) WEIR_MUST_CHECK;

@@ -155,6 +155,17 @@ void weir_duck_host_prepare_sync(void *context, HostTable *const *tables, size_t
     }
 }
 
+/* Old rows are looked at only as far as is cheap; *is_done = false: that does not do. */
+static Status compare_appended(HostTable *table, const DetectJob *job, bool *is_done, Error *err)
+{
+    *is_done = false;
+    if (!table->is_append_only || job->baseline->row_count == 0) {
+        return WEIR_OK;
+    }
+    const size_t sample = table->next_sample++;
+    return weir_detect_appended(job, sample, is_done, err);
+}
+
 /* Compares the table with the snapshot. */
 static Status compare(HostTable *table, HostVisit visit, void *user, SyncReport *report, Error *err)
 {
@@ -172,7 +183,11 @@ static Status compare(HostTable *table, HostVisit visit, void *user, SyncReport 
     WEIR_TRY(weir_log_file_attach(table, err)); /* the name may be another database's now */
     host->is_snapshot_used = true;
     WEIR_TRY(weir_overlay_settle(&table->baseline, err));
-    WEIR_TRY(weir_detect_sync(&job, err));
+    bool is_done = false;
+    WEIR_TRY(compare_appended(table, &job, &is_done, err));
+    if (!is_done) {
+        WEIR_TRY(weir_detect_sync(&job, err));
+    }
     weir_log_file_confirm(table);
     return WEIR_OK;
 }
@@ -227,6 +242,11 @@ bool weir_duck_host_table_is_unchanged(void *context, const HostTable *table)
 {
     const DuckHost *const host = context;
     return !host->is_capturing && weir_log_file_is_unchanged(table);
+}
+
+void weir_duck_host_table_believe_append_only(HostTable *table, bool is_believed)
+{
+    table->is_append_only = is_believed;
 }
 
 const char *weir_duck_host_table_method(const HostTable *table)

@@ -1,20 +1,23 @@
 /* table_scan.c: a range of row ids at a time, since a result is materialised whole. */
 #include "duckdb/table_scan.h"
 
+#include <stdio.h>
+
 #include "duckdb/chunk.h"
 #include "duckdb/query.h"
 #include "view/names.h"
 
 enum { SCAN_RANGE_ROWS = 1 << 20 };
 
-/* One row of up to two numbers: SELECT <what> FROM table. */
-static Status query_numbers(DuckHost *host, const char *what, const TableName *name, int64_t *out,
-                            size_t count, Error *err)
+/* One row of up to two numbers: SELECT <what> FROM table <where>. */
+static Status query_numbers_where(DuckHost *host, const char *what, const TableName *name,
+                                  const char *where, int64_t *out, size_t count, Error *err)
 {
     Buf sql;
     weir_buf_init(&sql, host->mem, SIZE_MAX);
     weir_buf_printf(&sql, "SELECT %s FROM ", what);
     weir_name_put_sql(&sql, name);
+    weir_buf_puts(&sql, where);
     Status status = weir_buf_status(&sql, err);
     duckdb_result result = {0};
     if (status == WEIR_OK) {
@@ -33,6 +36,12 @@ static Status query_numbers(DuckHost *host, const char *what, const TableName *n
     return status;
 }
 
+static Status query_numbers(DuckHost *host, const char *what, const TableName *name, int64_t *out,
+                            size_t count, Error *err)
+{
+    return query_numbers_where(host, what, name, "", out, count, err);
+}
+
 Status weir_table_count_rows(DuckHost *host, const TableName *name, uint64_t *out, Error *err)
 {
     int64_t count = 0;
@@ -47,6 +56,19 @@ Status weir_table_extent(DuckHost *host, const TableName *name, TableExtent *out
     WEIR_TRY(query_numbers(host, "system.main.count(*), coalesce(system.main.max(rowid), -1)", name,
                            numbers, 2, err));
     *out = (TableExtent){.row_count = (uint64_t)numbers[0], .last_row = numbers[1]};
+    return WEIR_OK;
+}
+
+Status weir_table_extent_behind(DuckHost *host, const TableName *name, int64_t last_row,
+                                TableExtent *out, Error *err)
+{
+    char where[64];
+    int64_t last = -1;
+    (void)snprintf(where, sizeof where, " WHERE rowid > %lld", (long long)last_row);
+    WEIR_TRY(weir_table_count_rows(host, name, &out->row_count, err));
+    WEIR_TRY(query_numbers_where(host, "coalesce(system.main.max(rowid), -1)", name, where, &last,
+                                 1, err));
+    out->last_row = WEIR_MAX(last, last_row);
     return WEIR_OK;
 }
 

@@ -21,4 +21,8 @@ typedef struct TableExtent {
 Status weir_table_extent(DuckHost *host, const TableName *name, TableExtent *out, Error *err)
     WEIR_MUST_CHECK;
 
+/* The same without a look at the row ids up to `last_row`, which is the answer if there are no others. */
+Status weir_table_extent_behind(DuckHost *host, const TableName *name, int64_t last_row,
+                                TableExtent *out, Error *err) WEIR_MUST_CHECK;
+
 #endif

@@ -130,7 +130,9 @@ static Status sync_locked(Engine *engine, const char *table_name, uint64_t *chan
         return WEIR_OK;
     }
     WEIR_TRY(engine->host.begin(engine->host.context, err));
+    weir_table_believe(engine, table, false); /* by its name, it is compared as a whole */
     const Status status = weir_engine_propagate(engine, table, changed_rows, err);
+    weir_table_believe(engine, table, true);
     weir_engine_bind_again(engine);
     weir_engine_plan_again(engine);
     engine->host.end(engine->host.context);
@@ -198,6 +200,8 @@ static Status poll_locked(Engine *engine, Error *err)
     }
     WEIR_TRY(engine->host.begin(engine->host.context, err));
     const Status status = weir_engine_propagate(engine, NULL, &changed, err);
+    weir_engine_bind_again(engine);
+    weir_engine_plan_again(engine);
     engine->host.end(engine->host.context);
     return status;
 }
@@ -301,7 +305,7 @@ static void release_orphans(Engine *engine, const TrackedTable *successor)
 }
 
 /* All columns of the table, in its own order. */
-static Status track_locked(Engine *engine, const char *table_name, bool is_manual,
+static Status track_locked(Engine *engine, const char *table_name, TrackKind kind,
                            uint64_t *row_count, Error *err)
 {
     Status status = WEIR_OK;
@@ -320,21 +324,22 @@ static Status track_locked(Engine *engine, const char *table_name, bool is_manua
         weir_table_acquire(engine, &name, schema.names, schema.types, schema.count, &table, err));
     release_orphans(engine, table);
     table->is_tracked = true;
-    table->is_manual = is_manual;
+    table->is_manual = kind == TRACK_MANUAL;
+    weir_table_promise(engine, table, kind == TRACK_APPEND_ONLY);
     *row_count = weir_table_row_count(engine, table);
 done:
     weir_arena_deinit(&scratch);
     return status;
 }
 
-Status weir_engine_track(Engine *engine, const char *table, bool is_manual, uint64_t *row_count,
+Status weir_engine_track(Engine *engine, const char *table, TrackKind kind, uint64_t *row_count,
                          Error *err)
 {
     weir_engine_enter(engine);
     atomic_fetch_add(&engine->epoch, 1);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
-        status = track_locked(engine, table, is_manual, row_count, err);
+        status = track_locked(engine, table, kind, row_count, err);
         engine->host.end(engine->host.context);
     }
     weir_lock_release(&engine->lock);

@@ -188,6 +188,8 @@ typedef struct TableInfo {
     uint64_t generation;      /* of its last change */
     size_t state_bytes;
     double last_sync_ms;
+    const char *promise;       /* "append_only"; NULL = none */
+    const char *promise_error; /* how it was found broken; NULL = it was not */
 } TableInfo;
 
 typedef struct DependencyInfo {
@@ -283,9 +285,16 @@ Status weir_engine_prepare_commit(Engine *engine, Error *err) WEIR_MUST_CHECK;
 
 /* ---- sources fed by hand -------------------------------------------------------------------- */
 
-/* Starts to follow a table before a view needs it. is_manual: its changes are told with notify, and
- * it is compared with the database only by a sync that names it. */
-Status weir_engine_track(Engine *engine, const char *table, bool is_manual, uint64_t *row_count,
+typedef enum TrackKind {
+    TRACK_COMPARED, /* as a table that a view follows */
+    TRACK_MANUAL, /* its changes are told with notify, and it is compared with the database only by a
+                          sync that names it */
+    TRACK_APPEND_ONLY, /* its user promises that rows are only added: what is old is looked at in samples,
+                          until a row is found to be missing or another one */
+} TrackKind;
+
+/* Starts to follow a table before a view needs it, or in another way than before. */
+Status weir_engine_track(Engine *engine, const char *table, TrackKind kind, uint64_t *row_count,
                          Error *err) WEIR_MUST_CHECK;
 
 /* The columns that are followed, in order; copied into the arena. */

@@ -38,6 +38,8 @@ typedef struct TrackedTable {
     size_t notified_limit; /* rows, from which on those of weight 0 are looked for and forgotten */
     bool is_manual;        /* changes come by hand; synced only when asked for by name */
     bool is_tracked;       /* by request: stays without users */
+    bool is_append_only;   /* promised */
+    Error promise_error;   /* how the promise was found broken; code 0 = it is believed */
     size_t user_count;     /* inputs of views */
     SyncReport report;
     bool was_synced;
@@ -185,6 +187,12 @@ Status weir_table_visit_delta(TrackedTable *table, const size_t *columns, size_t
 /* Forgets a table that nobody uses. */
 void weir_table_release(Engine *engine, TrackedTable *table);
 void weir_table_free(Engine *engine, TrackedTable *table);
+
+/* That rows are only added to the table, or no longer. */
+void weir_table_promise(Engine *engine, TrackedTable *table, bool is_append_only);
+
+/* Whether the next syncs rely on the promise, if there is one and it is not broken. table may be NULL. */
+void weir_table_believe(Engine *engine, TrackedTable *table, bool is_believed);
 
 /* Finds the table's net change since the last sync. On failure table->error says why; if the
  * baseline has moved, the table is closed. */

@@ -120,6 +120,10 @@ typedef struct Host {
     void (*look)(void *context);
     bool (*table_is_unchanged)(void *context, const HostTable *table);
 
+    /* Rows are only added to the table, it is said: a sync may look at what is old in samples. May be
+     * NULL: nothing is saved by it. */
+    void (*table_believe_append_only)(HostTable *table, bool is_believed);
+
     /* How changes of the table are found: "wal", "fingerprint", "capture". */
     const char *(*table_method)(const HostTable *table);
 

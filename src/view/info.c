@@ -141,6 +141,7 @@ static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena
         .generation = table->generation,
         .state_bytes = table->host_table == NULL ? 0 : engine->host.table_bytes(table->host_table),
         .last_sync_ms = table->last_sync_ms,
+        .promise = table->is_append_only ? "append_only" : NULL,
     };
     weir_buf_init(&columns, engine->mem, 1 << 20);
     for (size_t i = 0; i < table->column_count; i++) {
@@ -154,6 +155,11 @@ static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena
         out->last_sync = weir_arena_printf(arena, err, "DBSP-E%03d: %s", table->error.code,
                                            table->error.message);
         status = out->last_sync == NULL ? err->code : WEIR_OK;
+    }
+    if (status == WEIR_OK && table->promise_error.code != WEIR_OK) {
+        out->promise_error = weir_arena_printf(
+            arena, err, "DBSP-E%03d: %s", table->promise_error.code, table->promise_error.message);
+        status = out->promise_error == NULL ? err->code : WEIR_OK;
     }
 done:
     weir_buf_deinit(&columns);

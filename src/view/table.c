@@ -308,6 +308,41 @@ static uint64_t note_changes(TrackedTable *table, const RowTable *delta)
     }
 }
 
+void weir_table_believe(Engine *engine, TrackedTable *table, bool is_believed)
+{
+    if (table != NULL && table->host_table != NULL &&
+        engine->host.table_believe_append_only != NULL) {
+        engine->host.table_believe_append_only(table->host_table,
+                                               is_believed && table->is_append_only &&
+                                                   table->promise_error.code == WEIR_OK);
+    }
+}
+
+void weir_table_promise(Engine *engine, TrackedTable *table, bool is_append_only)
+{
+    table->is_append_only = is_append_only;
+    weir_error_clear(&table->promise_error);
+    weir_table_believe(engine, table, true);
+}
+
+/* After a sync: rows that went, whoever noticed. From then on the table is compared as others are. */
+static void table_check_promise(Engine *engine, TrackedTable *table)
+{
+    if (!table->is_append_only || !table->has_removed || table->promise_error.code != WEIR_OK) {
+        return;
+    }
+    weir_error_set(&table->promise_error, WEIR_ERR_PROMISE,
+                   "rows of table %s were changed or deleted, though it was said to be append-only",
+                   table->name.name);
+    weir_error_hint(
+        &table->promise_error,
+        "CALL dbsp_track('%s') takes the promise back; what changed before may have been "
+        "seen late",
+        table->name.name);
+    engine->notice = table->promise_error;
+    weir_table_believe(engine, table, true);
+}
+
 /* Opens a table again whose baseline was given up. Its views are rebuilt: there is no delta. */
 static Status table_reopen(Engine *engine, TrackedTable *table, Error *err)
 {
@@ -324,6 +359,7 @@ static Status table_reopen(Engine *engine, TrackedTable *table, Error *err)
         table_close(engine, table);
         return status;
     }
+    weir_table_believe(engine, table, true);
     table->is_fresh = true;
     return WEIR_OK;
 }
@@ -366,6 +402,7 @@ Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_ro
     table->fall_back_count += table->report.is_fall_back;
     if (!table->is_fresh) {
         *changed_rows = note_changes(table, &table->delta);
+        table_check_promise(engine, table);
     }
     return WEIR_OK;
 }
@@ -501,6 +538,7 @@ Status weir_table_take_told(Engine *engine, TrackedTable *table, RowTable *rows,
     }
     WEIR_TRY(table_keep_notified(engine, table, rows, err));
     weir_table_take_captured(table, rows);
+    table_check_promise(engine, table);
     return WEIR_OK;
 }
 
