@@ -213,7 +213,7 @@ void weir_table_give_up(Engine *engine, TrackedTable *table, const Error *reason
 bool weir_table_removes(const RowTable *rows);
 
 /* Takes what a writer told of as this pass's delta. The rows are borrowed until the pass's end. */
-void weir_table_take_captured(TrackedTable *table, RowTable *rows);
+void weir_table_take_captured(Engine *engine, TrackedTable *table, RowTable *rows);
 
 /* The same beside a baseline, which does not have the rows yet: the next sync takes them for told. On
  * failure the table is closed. */

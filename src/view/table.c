@@ -288,8 +288,25 @@ bool weir_table_removes(const RowTable *rows)
     }
 }
 
+/* Rows went, whoever told or noticed. From then on the table is compared as others are. */
+static void table_check_promise(Engine *engine, TrackedTable *table)
+{
+    if (!table->is_append_only || !table->has_removed || table->promise_error.code != WEIR_OK) {
+        return;
+    }
+    weir_error_set(&table->promise_error, WEIR_ERR_PROMISE,
+                   "rows of table %s were changed or deleted, though it was said to be append-only",
+                   table->name.name);
+    weir_error_hint(
+        &table->promise_error,
+        "CALL dbsp_track('%s') takes the promise back; what changed before may have been "
+        "seen late",
+        table->name.name);
+    weir_table_believe(engine, table, true);
+}
+
 /* Notes what the pass's net change does to the table, and returns how many rows it has. */
-static uint64_t note_changes(TrackedTable *table, const RowTable *delta)
+static uint64_t note_changes(Engine *engine, TrackedTable *table, const RowTable *delta)
 {
     uint64_t changed = 0;
     uint64_t cursor = 0;
@@ -303,6 +320,7 @@ static uint64_t note_changes(TrackedTable *table, const RowTable *delta)
         }
         if (found == 0) {
             table->has_changed = changed > 0;
+            table_check_promise(engine, table);
             return changed;
         }
     }
@@ -322,24 +340,6 @@ void weir_table_promise(Engine *engine, TrackedTable *table, bool is_append_only
 {
     table->is_append_only = is_append_only;
     weir_error_clear(&table->promise_error);
-    weir_table_believe(engine, table, true);
-}
-
-/* After a sync: rows that went, whoever noticed. From then on the table is compared as others are. */
-static void table_check_promise(Engine *engine, TrackedTable *table)
-{
-    if (!table->is_append_only || !table->has_removed || table->promise_error.code != WEIR_OK) {
-        return;
-    }
-    weir_error_set(&table->promise_error, WEIR_ERR_PROMISE,
-                   "rows of table %s were changed or deleted, though it was said to be append-only",
-                   table->name.name);
-    weir_error_hint(
-        &table->promise_error,
-        "CALL dbsp_track('%s') takes the promise back; what changed before may have been "
-        "seen late",
-        table->name.name);
-    engine->notice = table->promise_error;
     weir_table_believe(engine, table, true);
 }
 
@@ -401,8 +401,7 @@ Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_ro
     table->diff_count += table->report.method == SYNC_DIFFED || table->is_fresh;
     table->fall_back_count += table->report.is_fall_back;
     if (!table->is_fresh) {
-        *changed_rows = note_changes(table, &table->delta);
-        table_check_promise(engine, table);
+        *changed_rows = note_changes(engine, table, &table->delta);
     }
     return WEIR_OK;
 }
@@ -516,17 +515,17 @@ Status weir_table_notify(Engine *engine, TrackedTable *table, int64_t sign, cons
         return status;
     }
     WEIR_TRY(table_keep_notified(engine, table, &table->delta, err));
-    (void)note_changes(table, &table->delta);
+    (void)note_changes(engine, table, &table->delta);
     return WEIR_OK;
 }
 
-void weir_table_take_captured(TrackedTable *table, RowTable *rows)
+void weir_table_take_captured(Engine *engine, TrackedTable *table, RowTable *rows)
 {
     table->captured = rows;
     table->report = (SyncReport){.method = SYNC_CAPTURED};
     table->last_sync_ms = 0;
     table->sync_count++;
-    (void)note_changes(table, rows);
+    (void)note_changes(engine, table, rows);
 }
 
 Status weir_table_take_told(Engine *engine, TrackedTable *table, RowTable *rows, Error *err)
@@ -537,8 +536,7 @@ Status weir_table_take_told(Engine *engine, TrackedTable *table, RowTable *rows,
         return status;
     }
     WEIR_TRY(table_keep_notified(engine, table, rows, err));
-    weir_table_take_captured(table, rows);
-    table_check_promise(engine, table);
+    weir_table_take_captured(engine, table, rows);
     return WEIR_OK;
 }
 

@@ -82,6 +82,8 @@ static const Act LIVING[] = {
     {"verify", NEEDS_OVER | NEEDS_CHANGE, "CALL dbsp_verify('v')"},
     {"refresh", NEEDS_OVER | NEEDS_CHANGE, "CALL dbsp_refresh('v')"},
     {"replace", NEEDS_OVER | NEEDS_CHANGE, "CALL dbsp_replace_view('v', $)"},
+    {"exec", NEEDS_OVER | NEEDS_CHANGE,
+     "CALL dbsp_exec('INSERT INTO t VALUES (100, ''told'', 1); UPDATE u SET c = 9 WHERE c = 3')"},
 };
 
 static const Act ENDING[] = {
@@ -100,6 +102,9 @@ static const Act TELLING[] = {
     {"explain", NEEDS_OVER, "CALL dbsp_explain('v')"},
     {"explain sql", NEEDS_OVER, "CALL dbsp_explain('SELECT a, max(c) FROM u GROUP BY a')"},
     {"track", NEEDS_V | NEEDS_CHANGE, "CALL dbsp_track('u')"},
+    {"save", NEEDS_OVER, "CALL dbsp_save('ext_faults.json')"},
+    {"look", NEEDS_OVER, "CALL dbsp_auto_sync(true, every_ms := 3600000)"},
+    {"look no more", NEEDS_OVER, "CALL dbsp_auto_sync(true)"},
 };
 
 #define ACTS(list) (list), sizeof(list) / sizeof(list)[0]
