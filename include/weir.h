@@ -135,8 +135,8 @@ WEIR_API const char *weir_result_text(WeirResult *result, size_t column, size_t 
  * WeirDb; weir_changes_interrupt may be called from any. */
 typedef struct WeirChanges WeirChanges;
 
-/* Instead of a generation. Generations count from the opening of the database by this process, so a
- * number from an earlier opening says nothing: begin with a snapshot. */
+/* Instead of a generation. Views are filled again when a database is opened, so a generation of an
+ * earlier opening is WEIR_ERR_TOO_OLD: begin with a snapshot. */
 enum {
     WEIR_SINCE_SNAPSHOT =
         -1,              /* the rows of the view as they are, each with weight 1, as if they had

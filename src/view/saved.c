@@ -5,6 +5,8 @@
  * forgotten: its name answers with the reason until it is replaced or dropped. */
 #include "view/engine_priv.h"
 
+#include <time.h>
+
 enum { RESTORE_NOT_YET, RESTORE_UNDER_WAY, RESTORE_DONE };
 
 /* ---- failed definitions ----------------------------------------------------------------------- */
@@ -133,6 +135,17 @@ static void restore_all(Engine *engine, SavedView *saved, size_t count)
     }
 }
 
+/* Generations of a database that was open before go on behind those of its earlier openings, which no
+ * clock has reached: a commit takes more than a microsecond. */
+static void skip_earlier_generations(Engine *engine)
+{
+    struct timespec now = {0};
+    if (clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec > 0) {
+        const uint64_t micros = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+        engine->generation = WEIR_MAX(engine->generation, micros);
+    }
+}
+
 static Status restore(Engine *engine, Error *err)
 {
     SavedView *saved = NULL;
@@ -143,6 +156,9 @@ static Status restore(Engine *engine, Error *err)
     weir_arena_init(&arena, engine->mem, 0);
     const Status status =
         engine->host.load_views(engine->host.context, &arena, &saved, &count, err);
+    if (count > 0) {
+        skip_earlier_generations(engine);
+    }
     if (status == WEIR_OK) {
         restore_all(engine, saved, count);
     }

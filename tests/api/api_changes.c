@@ -366,11 +366,22 @@ static void numbers_of_an_earlier_opening_are_refused(void **state)
             "CREATE MATERIALIZED VIEW v AS SELECT a FROM t;"
             "INSERT INTO t VALUES (1), (2)");
     weir_close(db);
-    db = api_open(path);
-    run(db, "SET threads = 1");
-    refused(db, "v", 0, WEIR_ERR_TOO_OLD);
-    refused(db, "v", 1000, WEIR_ERR_ARGUMENT);
-    weir_close(db);
+    Sum sum = {0};
+    for (int opening = 0; opening < 3; opening++) {
+        const uint64_t earlier = sum.generation;
+        db = api_open(path);
+        run(db, "SET threads = 1; INSERT INTO t VALUES (3); INSERT INTO t VALUES (4)");
+        refused(db, "v", 0, WEIR_ERR_TOO_OLD);
+        refused(db, "v", 2, WEIR_ERR_TOO_OLD);
+        refused(db, "v", (int64_t)earlier, WEIR_ERR_TOO_OLD);
+        sum = (Sum){0};
+        WeirChanges *const changes = subscribe(db, "v", WEIR_SINCE_SNAPSHOT);
+        deliver(changes, &sum);
+        weir_changes_close(changes);
+        assert_true(sum.generation > earlier);
+        refused(db, "v", (int64_t)sum.generation + 1, WEIR_ERR_ARGUMENT);
+        weir_close(db);
+    }
     (void)remove(path);
     free(path);
 }
