@@ -121,7 +121,11 @@ static void note_look(Poller *poller, bool has_stepped, const Error *failure)
         poller->state.look_count++;
         poller->state.step_count += has_stepped;
         poller->state.failure_count += failure != NULL;
-        poller->state.error = failure == NULL ? (Error){0} : *failure;
+        if (failure == NULL) {
+            weir_error_clear(&poller->state.error);
+        } else {
+            poller->state.error = *failure;
+        }
     }
     weir_lock_release(&poller->lock);
 }

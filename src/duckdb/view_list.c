@@ -171,7 +171,7 @@ static Status check_format(json_object *root, Arena *arena, Error *err)
     const char *format = NULL;
     json_object *version = NULL;
     WEIR_TRY(read_text(root, "format", true, arena, &format, err));
-    if (strcmp(format, LIST_FORMAT) != 0) {
+    if (format == NULL || strcmp(format, LIST_FORMAT) != 0) {
         return malformed(err, "\"format\" is not \"" LIST_FORMAT "\"");
     }
     if (!json_object_object_get_ex(root, "version", &version) ||
