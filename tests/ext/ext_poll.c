@@ -43,6 +43,8 @@ static void views_are_live_without_a_reader(void **state)
     wait_until(db, sql);
     test_free(sql);
     gives(db, "SELECT row_count FROM dbsp_views()", "2\n");
+    wait_until(db,
+               "SELECT steps FROM dbsp_auto_sync_state()"); /* counted when the look has ended */
     gives(db, "SELECT every_ms, steps, failures, last_error FROM dbsp_auto_sync_state()",
           "5|1|0|NULL\n");
     run(db, "CALL dbsp_auto_sync(true, every_ms := 3600000)"); /* the same thread */
