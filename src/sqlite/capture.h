@@ -73,14 +73,20 @@ struct WeirCapture {
     bool has_sequence;
     bool verify; /* records may have been rolled back: see whether the first is still there */
 
-    /* The running statement. */
-    BtCursor *cursor;     /* owned memory; on the log, if is_open */
-    sqlite3_stmt *insert; /* owned; writes the log if the log has indexes */
+    /* The open log: as long as the schema is that of the two numbers, at most for a transaction. */
+    int schema_generation;
+    int schema_cookie;
+    BtCursor *cursor; /* owned memory; on the log, if is_open */
     bool is_open;
+    bool is_at_last;    /* the cursor was left on the record last_id */
     bool has_index;     /* the open log has indexes */
+    bool may_rest;      /* the next statement may find it open */
     const Table *log;   /* borrowed from the schema, valid while is_open */
     const Table *known; /* the table that was classified last */
     TableClass known_class;
+
+    /* The running statement. */
+    sqlite3_stmt *insert;  /* owned; writes the log if the log has indexes */
     const Table *updating; /* OP_Delete of an UPDATE of it has run, OP_Insert has not; or NULL */
     const char *updating_columns; /* '1' for each column that is set; NULL if that is not known */
     i64 old_rowid;
@@ -166,8 +172,13 @@ Table *weir_log_find(const sqlite3 *db);
 int weir_log_append(Vdbe *vm, const Change *change);
 /* Opens the log if need be and goes to its last row. */
 int weir_log_last(sqlite3 *db, i64 *id, int *is_empty);
-/* Ends what the running statement holds of the log. */
+/* Ends what is held of the log. */
 void weir_log_close(sqlite3 *db);
+/* A statement ends well: closes the log unless the next one of the transaction may find it as it is, which
+ * needs that no root page moves and no other connection shares the cache. */
+void weir_log_rest(sqlite3 *db);
+/* Closes the log if the schema has changed since it was opened. */
+void weir_log_mind_schema(sqlite3 *db);
 /* Opens a cursor on a table of main for writing. */
 int weir_log_open_root(sqlite3 *db, Pgno root);
 

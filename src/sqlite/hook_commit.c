@@ -174,6 +174,7 @@ int weir_commit(sqlite3 *db, Vdbe *vm)
     }
     Btree *const btree = db->aDb[0].pBt;
     int rc = SQLITE_OK;
+    weir_log_close(db);
     if (sqlite3BtreeTxnState(btree) == SQLITE_TXN_WRITE &&
         (capture->first_id != 0 || capture->floor != 0 || vm->weirMode != CAPTURE_OFF)) {
         sqlite3BtreeEnter(btree);
@@ -199,10 +200,14 @@ void weir_statement_end(Vdbe *vm)
     if (vm->rc == SQLITE_OK && capture->schema_changes != NULL) {
         vm->rc = weir_schema_flush(vm);
     }
+    weir_schema_forget(db, vm);
     if (vm->rc != SQLITE_OK) {
         capture->verify = true;
+        weir_log_close(db);
+    } else if ((vm->weirFlags & (STATEMENT_ALTERS | STATEMENT_DROPS)) != 0) {
+        weir_log_close(db);
+    } else {
+        weir_log_rest(db);
     }
-    weir_schema_forget(db, vm);
-    weir_log_close(db);
     capture->updating = NULL;
 }

@@ -6,7 +6,12 @@
  * prepared INSERT keeps them right; the gate has then asked for a statement journal. */
 #include "sqlite/capture.h"
 
-enum { COLUMNS_V1 = 8, COLUMNS_V2 = 9 };
+enum {
+    COLUMNS_V1 = 8,
+    COLUMNS_V2 = 9,
+    HEADER_MAX = 32, /* of a record: four lengths of at most 5 bytes, the rest 1 */
+    ROW_FIXED_MAX = HEADER_MAX + 4 * 8, /* header and integers */
+};
 
 /* --- shape --- */
 
@@ -94,6 +99,7 @@ void weir_log_close(sqlite3 *db)
         capture->insert = NULL;
         sqlite3_finalize(insert);
     }
+    capture->is_at_last = false;
     capture->log = NULL;
     capture->known = NULL;
 }
@@ -113,9 +119,29 @@ static int verify_first(Capture *capture)
     return rc;
 }
 
+void weir_log_rest(sqlite3 *db)
+{
+    if (db->autoCommit || !db->weir->may_rest) {
+        weir_log_close(db);
+    }
+}
+
+void weir_log_mind_schema(sqlite3 *db)
+{
+    Capture *const capture = db->weir;
+    const Schema *const schema = db->aDb[0].pSchema;
+    if (capture->schema_generation != schema->iGeneration ||
+        capture->schema_cookie != schema->schema_cookie) {
+        weir_log_close(db);
+        capture->schema_generation = schema->iGeneration;
+        capture->schema_cookie = schema->schema_cookie;
+    }
+}
+
 static int open_log(sqlite3 *db)
 {
     Capture *const capture = db->weir;
+    weir_log_mind_schema(db);
     if (capture->is_open && capture->cursor->eState == CURSOR_FAULT) {
         weir_log_close(db);
     }
@@ -137,6 +163,9 @@ static int open_log(sqlite3 *db)
         }
         capture->log = log;
         capture->has_index = log->pIndex != NULL;
+        Btree *const btree = db->aDb[0].pBt;
+        capture->may_rest =
+            !capture->has_index && !sqlite3BtreeSharable(btree) && !btree->pBt->autoVacuum;
     }
     return capture->verify ? verify_first(capture) : SQLITE_OK;
 }
@@ -146,9 +175,19 @@ int weir_log_last(sqlite3 *db, i64 *out, int *is_empty)
     Capture *const capture = db->weir;
     int rc = open_log(db);
     *out = 0;
-    if (rc == SQLITE_OK) {
-        rc = sqlite3BtreeLast(capture->cursor, is_empty);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
+    /* After an append the cursor is on the record, as long as no other cursor has changed the log. */
+    const BtCursor *const cursor = capture->cursor;
+    if (capture->is_at_last && cursor->eState == CURSOR_VALID &&
+        (cursor->curFlags & BTCF_AtLast) != 0) {
+        *out = capture->last_id;
+        *is_empty = 0;
+        return SQLITE_OK;
+    }
+    capture->is_at_last = false;
+    rc = sqlite3BtreeLast(capture->cursor, is_empty);
     if (rc == SQLITE_OK && !*is_empty) {
         *out = sqlite3BtreeIntegerKey(capture->cursor);
     }
@@ -157,73 +196,36 @@ int weir_log_last(sqlite3 *db, i64 *out, int *is_empty)
 
 /* --- writing --- */
 
-/* A record of the log under construction. */
+/* A record of the log under construction: the header grows beside it, the bodies are where they stay. */
 typedef struct LogRow {
-    u8 header[64];
+    u8 *body; /* where the next one goes */
     u32 header_size;
-    u64 size;
-    struct {
-        i64 integer;
-        const u8 *data; /* NULL: the integer */
-        u64 size;
-    } fields[COLUMNS_V2];
-    int field_count;
+    u8 header[HEADER_MAX];
 } LogRow;
 
-static void row_add_null(LogRow *row)
+static inline void row_add_null(LogRow *row)
 {
     row->header[row->header_size++] = 0;
-    row->fields[row->field_count++].size = 0;
 }
 
-static void row_add_integer(LogRow *row, i64 value)
+static inline void row_add_integer(LogRow *row, i64 value)
 {
     u32 size;
     row->header[row->header_size++] = (u8)weir_integer_serial(value, &size);
-    row->fields[row->field_count].integer = value;
-    row->fields[row->field_count].data = NULL;
-    row->fields[row->field_count++].size = size;
-    row->size += size;
+    weir_integer_put(row->body, value, size);
+    row->body += size;
 }
 
 /* type: 12 for a blob, 13 for text. */
-static void row_add_bytes(LogRow *row, Span span, u64 type)
+static inline void row_add_bytes(LogRow *row, Span span, u64 type)
 {
     if (span.data == NULL) {
         row_add_null(row);
         return;
     }
     row->header_size += putVarint32(row->header + row->header_size, (u32)(span.size * 2 + type));
-    row->fields[row->field_count].data = span.data;
-    row->fields[row->field_count++].size = span.size;
-    row->size += span.size;
-}
-
-static int row_build(LogRow *row, Bytes *out)
-{
-    assert(row->header_size <= 127);
-    const u64 size = row->header_size + row->size;
-    const int rc = weir_bytes_reserve(out, size);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    row->header[0] = (u8)row->header_size;
-    memcpy(out->data, row->header, row->header_size);
-    u8 *at = out->data + row->header_size;
-    for (int i = 0; i < row->field_count; i++) {
-        const u64 field_size = row->fields[i].size;
-        if (field_size == 0) {
-            continue;
-        }
-        if (row->fields[i].data == NULL) {
-            weir_integer_put(at, row->fields[i].integer, (u32)field_size);
-        } else {
-            memcpy(at, row->fields[i].data, field_size);
-        }
-        at += field_size;
-    }
-    out->size = size;
-    return SQLITE_OK;
+    memcpy(row->body, span.data, span.size);
+    row->body += span.size;
 }
 
 /* Where a record goes, and what is not the change itself. */
@@ -234,23 +236,37 @@ typedef struct Stamp {
     bool is_first; /* the log is empty */
 } Stamp;
 
-static int append_directly(Vdbe *vm, const Change *change, const Stamp *stamp)
+static Span span_of_text(const char *text)
 {
-    sqlite3 *const db = vm->db;
+    return (Span){.data = (const u8 *)text, .size = text == NULL ? 0 : strlen(text)};
+}
+
+/* Builds the record in capture->record, behind room for its header; *out is the record. */
+static int build_row(sqlite3 *db, const Change *change, const Stamp *stamp, Span *out)
+{
     Capture *const capture = db->weir;
+    const Span name = span_of_text(change->table_name);
+    const u64 size =
+        ROW_FIXED_MAX + name.size + change->before.size + change->after.size + change->updates.size;
+    /* Too long is reported as full: for that SQLite undoes the statement whatever it has written. */
+    if (size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
+        return SQLITE_FULL;
+    }
+    const int rc = weir_bytes_reserve(&capture->record, size);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     LogRow row; /* filled as far as it is used: this runs for every change */
+    u8 *const first_body = capture->record.data + HEADER_MAX;
+    row.body = first_body;
     row.header_size = 1;
-    row.size = 0;
-    row.field_count = 0;
     row_add_null(&row);
     row_add_integer(&row, stamp->seconds);
     if (capture->setting.version == 2) {
         row_add_integer(&row, stamp->transaction_id);
     }
     row_add_integer(&row, change->type);
-    const char *const name = change->table_name;
-    row_add_bytes(&row, (Span){.data = (const u8 *)name, .size = name == NULL ? 0 : strlen(name)},
-                  13);
+    row_add_bytes(&row, name, 13);
     if (change->has_id) {
         row_add_integer(&row, change->id);
     } else {
@@ -259,18 +275,30 @@ static int append_directly(Vdbe *vm, const Change *change, const Stamp *stamp)
     row_add_bytes(&row, change->before, 12);
     row_add_bytes(&row, change->after, 12);
     row_add_bytes(&row, change->updates, 12);
-    /* Too long is reported as full: for that SQLite undoes the statement whatever it has written. */
-    if (row.header_size + row.size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
-        return SQLITE_FULL;
-    }
-    int rc = row_build(&row, &capture->record);
+    assert(row.header_size <= HEADER_MAX);
+    row.header[0] = (u8)row.header_size;
+    memcpy(first_body - row.header_size, row.header, row.header_size);
+    *out = (Span){
+        .data = first_body - row.header_size,
+        .size = (u64)(row.body - first_body) + row.header_size,
+    };
+    return SQLITE_OK;
+}
+
+static int append_directly(Vdbe *vm, const Change *change, const Stamp *stamp)
+{
+    sqlite3 *const db = vm->db;
+    Capture *const capture = db->weir;
+    Span row;
+    int rc = build_row(db, change, stamp, &row);
     if (rc == SQLITE_OK) {
         const BtreePayload payload = {
             .nKey = stamp->id,
-            .pData = capture->record.data,
-            .nData = (int)capture->record.size,
+            .pData = row.data,
+            .nData = (int)row.size,
         };
         rc = sqlite3BtreeInsert(capture->cursor, &payload, BTREE_APPEND, stamp->is_first ? 0 : -1);
+        capture->is_at_last = rc == SQLITE_OK;
     }
     return rc;
 }

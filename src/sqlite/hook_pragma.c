@@ -37,6 +37,7 @@ static int switch_off(sqlite3 *db)
     if (capture->setting.mode == CAPTURE_OFF) {
         return SQLITE_OK;
     }
+    weir_log_close(db);
     if (capture->first_id != 0) {
         /* The user may now empty the log: its ids are not to be given out again. */
         sqlite3BtreeEnter(db->aDb[0].pBt);
@@ -71,6 +72,7 @@ static int set_capture(sqlite3 *db, CaptureMode mode, const char *table_name, bo
     if (name == NULL) {
         return SQLITE_NOMEM_BKPT;
     }
+    weir_log_close(db);
     sqlite3_free(capture->setting.table_name);
     capture->setting.table_name = name;
     capture->setting.mode = (u8)mode;

@@ -17,6 +17,7 @@ static bool wants_after(int mode)
 
 static TableClass classify(Capture *capture, const Vdbe *vm, const Table *table)
 {
+    weir_log_mind_schema(vm->db);
     if (capture->known != table) {
         capture->known_class = weir_classify(capture, table);
         if ((vm->weirFlags & STATEMENT_DROPS) != 0 && table->tnum == vm->weirRoot) {

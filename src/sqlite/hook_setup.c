@@ -205,6 +205,7 @@ static int enable(sqlite3 *db, CaptureMode mode, const char *table_name, const c
 {
     Setup setup = {.db = db, .table_name = table_name, .wish = wish};
     Suspended saved;
+    weir_log_close(db);
     weir_capture_suspend(db, &saved);
     int rc = run(&setup, "SAVEPOINT \"" SETUP_SAVEPOINT "\"");
     if (rc == SQLITE_OK) {
@@ -236,6 +237,7 @@ static int take_back(sqlite3 *db, char **message)
     Setup setup = {.db = db, .table_name = ""};
     Suspended saved;
     int rc = SQLITE_OK;
+    weir_log_close(db);
     weir_capture_suspend(db, &saved);
     rc = run(&setup, "SELECT 1 FROM main.sqlite_schema LIMIT 1");
     if (rc == SQLITE_OK && weir_find_table(db, WEIR_VERSION_TABLE) != NULL) {

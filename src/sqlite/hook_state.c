@@ -100,6 +100,7 @@ void weir_rollback(sqlite3 *db)
     if (capture == NULL || capture->suspend_count > 0) {
         return;
     }
+    weir_log_close(db);
     weir_transaction_reset(db);
     capture->recheck = capture->has_saved;
 }
@@ -110,6 +111,7 @@ void weir_rollback_to(sqlite3 *db)
     if (capture == NULL || capture->suspend_count > 0) {
         return;
     }
+    weir_log_close(db);
     capture->verify = true;
     capture->recheck = capture->has_saved;
 }
