@@ -84,6 +84,9 @@ struct WeirCapture {
     const Table *log;   /* borrowed from the schema, valid while is_open */
     const Table *known; /* the table that was classified last */
     TableClass known_class;
+    const Table *planned; /* the table that `kinds` and is_rewritten are about */
+    bool is_rewritten;    /* its images can differ from its records */
+    Bytes kinds;          /* of its stored columns */
 
     /* The running statement. */
     sqlite3_stmt *insert;  /* owned; writes the log if the log has indexes */

@@ -184,97 +184,136 @@ static int image_with_defaults(sqlite3 *db, Table *table, Span record, int prese
     return rc;
 }
 
-/* Writes an image beside a record: what stays is copied in runs, what differs is put between them. */
-typedef struct Rewriter {
-    const u8 *record;
-    u64 run;  /* where in the record the next run starts */
-    u8 *body; /* where it goes */
-    bool has_change;
-} Rewriter;
+/* What an image makes of a stored column. */
+typedef enum ColumnKind {
+    COLUMN_PLAIN, /* as it is */
+    COLUMN_ROWID, /* stored as NULL */
+    COLUMN_REAL,  /* may be stored as an integer */
+} ColumnKind;
 
-static void rewriter_replace(Rewriter *rewriter, const Reader *reader)
+/* Fills capture->kinds with a ColumnKind for each stored column, unless they are those of the table. */
+static int plan_image(sqlite3 *db, const Table *table)
 {
-    const u64 size = reader->field_offset - rewriter->run;
-    memcpy(rewriter->body, rewriter->record + rewriter->run, size);
-    rewriter->body += size;
-    rewriter->run = reader->offset;
-    rewriter->has_change = true;
+    Capture *const capture = db->weir;
+    weir_log_mind_schema(db);
+    if (capture->planned == table) {
+        return SQLITE_OK;
+    }
+    const int rc = weir_bytes_reserve(&capture->kinds, (u64)table->nCol);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    u8 *kind = capture->kinds.data;
+    capture->is_rewritten = false;
+    for (int i = 0; i < table->nCol; i++) {
+        const Column *const column = &table->aCol[i];
+        if ((column->colFlags & COLFLAG_VIRTUAL) == 0) {
+            *kind = column->affinity == SQLITE_AFF_REAL ? COLUMN_REAL : COLUMN_PLAIN;
+            if (i == table->iPKey) {
+                *kind = COLUMN_ROWID;
+            }
+            capture->is_rewritten = capture->is_rewritten || *kind != COLUMN_PLAIN;
+            kind++;
+        }
+    }
+    capture->kinds.size = (u64)(kind - capture->kinds.data);
+    assert(capture->kinds.size == (u64)table->nNVCol);
+    capture->planned = table;
+    return SQLITE_OK;
 }
 
-static i64 read_integer(const Reader *reader)
+static i64 read_integer(const u8 *data, u32 serial, u64 size)
 {
-    if (reader->serial >= 8) {
-        return (i64)reader->serial - 8;
+    if (serial >= 8) {
+        return (i64)serial - 8;
     }
-    const u8 *const data = reader->record.data + reader->field_offset;
     u64 value = (data[0] & 0x80) != 0 ? ~(u64)0 : 0;
-    for (u64 i = 0; i < reader->field_size; i++) {
+    for (u64 i = 0; i < size; i++) {
         value = value << 8 | data[i];
     }
     return (i64)value;
 }
 
-int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *scratch,
-                         Span *out)
+/* The image of a record: what stays is copied in runs, what differs is put between them. Every replaced column
+ * has a serial type of one byte, before and after: the header keeps its size. If nothing can differ, the
+ * image is the record itself. *present is the number of columns that the record has. */
+static int rewrite_record(const Capture *capture, Span record, i64 rowid, Bytes *scratch, Span *out,
+                          u64 *present)
 {
+    const u64 count = capture->kinds.size;
     Reader reader;
     int rc = weir_reader_init(&reader, record);
+    if (rc == SQLITE_OK && capture->is_rewritten) {
+        rc = weir_bytes_reserve(scratch, record.size + 8 * count);
+    }
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* Every replaced field has a serial type of one byte, before and after: the header keeps its size. */
-    const u64 header = reader.offset;
-    rc = weir_bytes_reserve(scratch, record.size + 8 * (u64)table->nNVCol);
-    if (rc != SQLITE_OK) {
-        return rc;
+    u64 run = reader.offset; /* where in the record the next run starts */
+    u8 *body = scratch->data;
+    if (capture->is_rewritten) {
+        memcpy(body, record.data, run);
+        body += run;
     }
-    memcpy(scratch->data, record.data, header);
-    Rewriter rewriter = {.record = record.data, .run = header, .body = scratch->data + header};
-    int present = 0;
-    for (int i = 0; i < table->nCol; i++) {
-        const Column *const column = &table->aCol[i];
-        if ((column->colFlags & COLFLAG_VIRTUAL) != 0) {
-            continue;
-        }
+    u64 i = 0;
+    for (; i < count; i++) {
         rc = weir_reader_next(&reader);
         if (rc != SQLITE_ROW) {
             break;
         }
-        present++;
-        u8 *const type = scratch->data + (reader.type - record.data) - 1;
-        if (i == table->iPKey) {
-            /* Mostly NULL; SQLite leaves a reserved type there too. What counts is that it is one byte. */
-            if (reader.serial >= 0x80) {
-                return SQLITE_CORRUPT_BKPT;
-            }
-            u32 size;
-            rewriter_replace(&rewriter, &reader);
-            *type = (u8)weir_integer_serial(rowid, &size);
-            weir_integer_put(rewriter.body, rowid, size);
-            rewriter.body += size;
-        } else if (column->affinity == SQLITE_AFF_REAL && reader.serial >= 1 &&
-                   reader.serial <= 9 && reader.serial != 7) {
-            rewriter_replace(&rewriter, &reader);
-            *type = 7;
-            put_double(rewriter.body, (double)read_integer(&reader));
-            rewriter.body += 8;
+        const u32 serial = reader.serial;
+        const u8 kind = capture->kinds.data[i];
+        if (kind == COLUMN_PLAIN ||
+            (kind == COLUMN_REAL && (serial == 0 || serial == 7 || serial > 9))) {
+            continue;
         }
+        if (serial >= 0x80) {
+            return SQLITE_CORRUPT_BKPT;
+        }
+        const u64 run_size = reader.field_offset - run;
+        memcpy(body, record.data + run, run_size);
+        body += run_size;
+        run = reader.offset;
+        u8 *const type = scratch->data + (reader.type - record.data) - 1;
+        u32 size = 8;
+        if (kind == COLUMN_ROWID) {
+            /* Mostly NULL; SQLite leaves a reserved type there too. What counts is that it is one byte. */
+            *type = (u8)weir_integer_serial(rowid, &size);
+            weir_integer_put(body, rowid, size);
+        } else {
+            const u8 *const field = record.data + reader.field_offset;
+            *type = 7;
+            put_double(body, (double)read_integer(field, serial, reader.field_size));
+        }
+        body += size;
     }
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+    if ((rc != SQLITE_ROW && rc != SQLITE_DONE) || reader.type < reader.end) {
+        return SQLITE_CORRUPT_BKPT;
+    }
+    *present = i;
+    *out = record;
+    if (capture->is_rewritten) {
+        memcpy(body, record.data + run, reader.offset - run);
+        body += reader.offset - run;
+        *out = (Span){.data = scratch->data, .size = (u64)(body - scratch->data)};
+    }
+    return SQLITE_OK;
+}
+
+int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *scratch,
+                         Span *out)
+{
+    Capture *const capture = db->weir;
+    u64 present = 0;
+    int rc = plan_image(db, table);
+    if (rc == SQLITE_OK) {
+        rc = rewrite_record(capture, record, rowid, scratch, out, &present);
+    }
+    if (rc != SQLITE_OK || present == capture->kinds.size) {
         return rc;
     }
-    if (rewriter.has_change) {
-        reader.field_offset = reader.offset;
-        rewriter_replace(&rewriter, &reader);
-        *out = (Span){.data = scratch->data, .size = (u64)(rewriter.body - scratch->data)};
-    } else {
-        *out = record;
-    }
-    if (present == table->nNVCol) {
-        return SQLITE_OK;
-    }
     Bytes complete = {0};
-    rc = image_with_defaults(db, table, *out, present, &complete);
+    rc = image_with_defaults(db, table, *out, (int)present, &complete);
     if (rc == SQLITE_OK) {
         sqlite3_free(scratch->data);
         *scratch = complete;

@@ -102,6 +102,7 @@ void weir_log_close(sqlite3 *db)
     capture->is_at_last = false;
     capture->log = NULL;
     capture->known = NULL;
+    capture->planned = NULL;
 }
 
 /* Forgets a first record that was rolled back. */

@@ -74,15 +74,6 @@ u32 weir_integer_serial(i64 value, u32 *size)
     return 6;
 }
 
-void weir_integer_put(u8 *out, i64 value, u32 size)
-{
-    u64 rest = (u64)value;
-    for (u32 i = size; i > 0; i--) {
-        out[i - 1] = (u8)rest;
-        rest >>= 8;
-    }
-}
-
 /* --- reading records --- */
 
 u32 weir_varint_read(const u8 *at, const u8 *end, u32 *value)
@@ -100,22 +91,6 @@ u32 weir_varint_read(const u8 *at, const u8 *end, u32 *value)
         }
     }
     return 0;
-}
-
-int weir_reader_init(Reader *reader, Span record)
-{
-    u32 header;
-    const u32 used = weir_varint_read(record.data, record.data + record.size, &header);
-    if (used == 0 || header < used || header > record.size) {
-        return SQLITE_CORRUPT_BKPT;
-    }
-    *reader = (Reader){
-        .type = record.data + used,
-        .end = record.data + header,
-        .offset = header,
-        .record = record,
-    };
-    return SQLITE_OK;
 }
 
 void weir_reader_get(const Reader *reader, sqlite3 *db, Mem *out)

@@ -27,7 +27,24 @@ Span weir_bytes_span(const Bytes *bytes);
 
 /* Serial type of an integer, and size of its body. */
 u32 weir_integer_serial(i64 value, u32 *size);
-void weir_integer_put(u8 *out, i64 value, u32 size);
+static inline void weir_integer_put(u8 *out, i64 value, u32 size)
+{
+    const u64 bits = (u64)value;
+    if (size == 8) {
+        out[0] = (u8)(bits >> 56);
+        out[1] = (u8)(bits >> 48);
+        out[2] = (u8)(bits >> 40);
+        out[3] = (u8)(bits >> 32);
+        out[4] = (u8)(bits >> 24);
+        out[5] = (u8)(bits >> 16);
+        out[6] = (u8)(bits >> 8);
+        out[7] = (u8)bits;
+        return;
+    }
+    for (u32 i = 0; i < size; i++) {
+        out[i] = (u8)(bits >> (size - 1 - i) * 8);
+    }
+}
 
 /* Reads a record field by field. What does not fit into the record is SQLITE_CORRUPT. */
 typedef struct Reader {
@@ -42,7 +59,26 @@ typedef struct Reader {
 
 /* A varint that must end before `end`; returns its length, 0 if it does not. */
 u32 weir_varint_read(const u8 *at, const u8 *end, u32 *value);
-int weir_reader_init(Reader *reader, Span record);
+static inline int weir_reader_init(Reader *reader, Span record)
+{
+    u32 header = 0;
+    u32 used = 1;
+    if (record.size > 0 && record.data[0] < 0x80) {
+        header = record.data[0];
+    } else {
+        used = weir_varint_read(record.data, record.data + record.size, &header);
+    }
+    if (used == 0 || header < used || header > record.size) {
+        return SQLITE_CORRUPT_BKPT;
+    }
+    *reader = (Reader){
+        .type = record.data + used,
+        .end = record.data + header,
+        .offset = header,
+        .record = record,
+    };
+    return SQLITE_OK;
+}
 /* SQLITE_ROW for a field, SQLITE_DONE at the end. */
 static inline int weir_reader_next(Reader *reader)
 {
@@ -54,12 +90,14 @@ static inline int weir_reader_next(Reader *reader)
         reader->type++;
         reader->field_size = sqlite3SmallTypeSizes[reader->serial];
     } else {
-        const u32 used = weir_varint_read(reader->type, reader->end, &reader->serial);
+        u32 serial; /* apart, so that the reader may live in registers */
+        const u32 used = weir_varint_read(reader->type, reader->end, &serial);
         if (used == 0) {
             return SQLITE_CORRUPT_BKPT;
         }
+        reader->serial = serial;
         reader->type += used;
-        reader->field_size = sqlite3VdbeSerialTypeLen(reader->serial);
+        reader->field_size = sqlite3VdbeSerialTypeLen(serial);
     }
     reader->field_offset = reader->offset;
     reader->offset += reader->field_size;
