@@ -56,6 +56,18 @@ typedef enum TableClass {
     TABLE_SKIPPED, /* bookkeeping, system and shadow tables */
 } TableClass;
 
+enum { WEIR_MARK_SIZE = 30 };
+
+/* The log's row of sqlite_sequence. */
+typedef struct Sequence {
+    i64 rowid; /* 0: there is none */
+    i64 highest_rowid;
+    i64 value;
+    Pgno page; /* that it is on */
+    bool has_mark;
+    u8 mark[WEIR_MARK_SIZE];
+} Sequence;
+
 struct WeirCapture {
     Setting setting;
     Setting saved;         /* what a rollback of the enabling returns to, if has_saved */
@@ -72,6 +84,14 @@ struct WeirCapture {
     i64 floor;    /* largest id that was deleted from the log */
     bool has_sequence;
     bool verify; /* records may have been rolled back: see whether the first is still there */
+    bool has_uncaptured;   /* something was written before capture was enabled */
+    bool was_switched_off; /* when the total of changes and the schema were as the next two say */
+    i64 off_change_count;
+    int off_cookie;
+
+    /* The log's mark was made or found right when PRAGMA data_version was this. */
+    bool is_trusted;
+    u32 trusted_version;
 
     /* The open log: as long as the schema is that of the two numbers, at most for a transaction. */
     int schema_generation;
@@ -182,15 +202,43 @@ void weir_log_close(sqlite3 *db);
 void weir_log_rest(sqlite3 *db);
 /* Closes the log if the schema has changed since it was opened. */
 void weir_log_mind_schema(sqlite3 *db);
-/* Opens a cursor on a table of main for writing. */
-int weir_log_open_root(sqlite3 *db, Pgno root);
+/* Opens the cursor on a table of main. */
+int weir_log_open_root(sqlite3 *db, Pgno root, bool is_writing);
 
 /* --- hook_commit.c --- */
 
-/* Puts the largest id into sqlite_sequence: `last`, or what the log says if that is 0. */
-int weir_sequence_write(sqlite3 *db, i64 last);
+/* Opens sqlite_sequence, if the log is AUTOINCREMENT, and goes to its row. */
+int weir_sequence_find(sqlite3 *db, const Table *log, bool is_writing, Sequence *out);
+/* Puts the largest id into sqlite_sequence, and a mark if asked for. */
+int weir_sequence_write(sqlite3 *db, const Table *log, i64 last, bool is_marking);
 int weir_sequence_read(sqlite3 *db, const Table *log, i64 *out);
 void weir_transaction_reset(sqlite3 *db);
+/* Whether the transaction wrote nothing since capture was switched off in it. */
+bool weir_is_all_captured(const sqlite3 *db);
+
+/* --- hook_mark.c --- */
+
+/* Whether other connections can write the database at all. */
+bool weir_mark_is_possible(const sqlite3 *db);
+/* Whether the open transaction has written anything. */
+bool weir_mark_has_writes(const sqlite3 *db);
+/* The mark of the open transaction. */
+void weir_mark_make(const sqlite3 *db, i64 last_id, u8 *out);
+i64 weir_mark_last_id(const u8 *mark);
+/* *reason says by what it shows that others wrote after the mark's transaction, NULL if nothing does. The mark
+ * is on that page. */
+int weir_mark_check(const sqlite3 *db, const u8 *mark, Pgno page, const char **reason);
+
+/* --- hook_gap.c --- */
+
+/* Whether changes are missing before the open transaction: *reason, NULL if none are known to. */
+int weir_gap_check(const sqlite3 *db, const Sequence *sequence, const char **reason);
+/* Keeps a gap behind record `after`, before the open transaction. */
+int weir_gap_keep(sqlite3 *db, const char *log_name, i64 after, const char *reason, bool *is_kept);
+/* The transaction's mark says how the database is, until another connection writes it. */
+void weir_gap_trust(sqlite3 *db);
+/* Codes PRAGMA capture_data_changes_gaps for a log, NULL for the connection's. */
+void weir_pragma_gaps(Parse *parse, Vdbe *vm, const char *log_name);
 
 /* --- hook_schema.c --- */
 

@@ -24,9 +24,10 @@ void weir_gate_update(Parse *parse, const Table *table, const int *columns);
 int weir_gate_is_log(Parse *parse, const Table *source);
 /* The log's table, or NULL if the statement is not captured. */
 Table *weir_gate_log(Parse *parse);
-/* PRAGMA capture_data_changes_conn: shows the setting, or sets it to `value`; capture_data_changes_default does
- * so for all connections. */
-void weir_pragma(Parse *parse, Vdbe *vm, const char *value, int is_default);
+/* The pragmas: capture_data_changes_conn shows the setting, or sets it to `value`; capture_data_changes_default
+ * does so for all connections; capture_data_changes_gaps lists where the log lacks changes. */
+enum { WEIR_PRAGMA_CONN, WEIR_PRAGMA_DEFAULT, WEIR_PRAGMA_GAPS };
+void weir_pragma(Parse *parse, Vdbe *vm, const char *value, int which);
 
 /* While a statement runs: before OP_Insert and OP_Delete act. `data` is the new record. */
 int weir_row_insert(Vdbe *vm, const Op *op, VdbeCursor *cursor, Mem *data, i64 rowid);

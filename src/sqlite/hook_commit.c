@@ -1,14 +1,8 @@
-/* hook_commit.c: the end of transactions and statements: COMMIT records and sqlite_sequence. */
+/* hook_commit.c: the end of transactions and statements: COMMIT records, and the log's row of
+ * sqlite_sequence with its mark. */
 #include "sqlite/capture.h"
 
 /* --- sqlite_sequence --- */
-
-/* The row of sqlite_sequence for a log, under the open cursor. */
-typedef struct Sequence {
-    i64 rowid; /* 0: there is none */
-    i64 highest_rowid;
-    i64 value;
-} Sequence;
 
 static int sequence_check(sqlite3 *db, const char *name, Sequence *out)
 {
@@ -30,13 +24,19 @@ static int sequence_check(sqlite3 *db, const char *name, Sequence *out)
     rc = weir_image_field(db, record, 1, &field);
     if (rc == SQLITE_OK) {
         out->rowid = out->highest_rowid;
-        out->value = sqlite3VdbeIntValue(&field);
+        out->page = capture->cursor->pPage->pgno;
+        out->value = MAX(sqlite3VdbeIntValue(&field), 0);
+        /* A row that SQLite wrote has no third field. */
+        if (weir_image_field(db, record, 2, &field) == SQLITE_OK && (field.flags & MEM_Blob) != 0 &&
+            field.n == WEIR_MARK_SIZE) {
+            out->has_mark = true;
+            memcpy(out->mark, field.z, WEIR_MARK_SIZE);
+        }
     }
     return rc;
 }
 
-/* Opens sqlite_sequence, if the log is AUTOINCREMENT, and looks for its row. */
-static int sequence_find(sqlite3 *db, const Table *log, Sequence *out)
+int weir_sequence_find(sqlite3 *db, const Table *log, bool is_writing, Sequence *out)
 {
     Capture *const capture = db->weir;
     *out = (Sequence){0};
@@ -45,7 +45,7 @@ static int sequence_find(sqlite3 *db, const Table *log, Sequence *out)
         IsVirtual(sequence) || sequence->nCol != 2) {
         return SQLITE_OK;
     }
-    int rc = weir_log_open_root(db, sequence->tnum);
+    int rc = weir_log_open_root(db, sequence->tnum, is_writing);
     int is_empty = 0;
     if (rc == SQLITE_OK) {
         rc = sqlite3BtreeFirst(capture->cursor, &is_empty);
@@ -62,50 +62,92 @@ static int sequence_find(sqlite3 *db, const Table *log, Sequence *out)
 int weir_sequence_read(sqlite3 *db, const Table *log, i64 *out)
 {
     Sequence sequence = {0};
-    const int rc = sequence_find(db, log, &sequence);
-    *out = MAX(sequence.value, 0);
+    const int rc = weir_sequence_find(db, log, true, &sequence);
+    *out = sequence.value;
     weir_log_close(db);
     return rc;
 }
 
-int weir_sequence_write(sqlite3 *db, i64 last)
+/* Puts the row under the cursor that weir_sequence_find has opened. */
+static int sequence_put(sqlite3 *db, const char *name, const Sequence *sequence)
 {
     Capture *const capture = db->weir;
-    const Table *const log = weir_log_find(db);
-    if (log == NULL || (log->tabFlags & TF_Autoincrement) == 0) {
+    const u64 name_size = strlen(name);
+    const u64 mark_size = sequence->has_mark ? WEIR_MARK_SIZE : 0;
+    u32 size;
+    u8 header[16] = {0};
+    u32 header_size = 1 + (u32)sqlite3PutVarint(header + 1, name_size * 2 + 13);
+    header[header_size++] = (u8)weir_integer_serial(sequence->value, &size);
+    if (sequence->has_mark) {
+        header[header_size++] = WEIR_MARK_SIZE * 2 + 12;
+    }
+    header[0] = (u8)header_size;
+    const u64 total = header_size + name_size + size + mark_size;
+    const int rc = weir_bytes_reserve(&capture->record, total);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    u8 *at = capture->record.data;
+    memcpy(at, header, header_size);
+    at += header_size;
+    memcpy(at, name, name_size);
+    at += name_size;
+    weir_integer_put(at, sequence->value, size);
+    memcpy(at + size, sequence->mark, mark_size);
+    const BtreePayload payload = {
+        .nKey = sequence->rowid != 0 ? sequence->rowid : sequence->highest_rowid + 1,
+        .pData = capture->record.data,
+        .nData = (int)total,
+    };
+    return sqlite3BtreeInsert(capture->cursor, &payload, 0, 0);
+}
+
+/* Looks whether something was written before this transaction that is not in the log, keeps that, and
+ * makes a new mark. */
+static int settle_mark(sqlite3 *db, const Table *log, i64 last, Sequence *sequence, bool *is_new)
+{
+    const char *reason;
+    *is_new = false;
+    if (!weir_mark_is_possible(db)) {
         return SQLITE_OK;
     }
-    int rc = SQLITE_OK;
-    if (last == 0) {
-        int is_empty;
-        rc = weir_log_last(db, &last, &is_empty);
-    }
-    weir_log_close(db);
-    Sequence sequence = {0};
-    if (rc == SQLITE_OK) {
-        last = MAX(last, capture->floor);
-        rc = sequence_find(db, log, &sequence);
-    }
-    if (rc == SQLITE_OK && capture->is_open && last > sequence.value) {
-        const u64 name_size = strlen(log->zName);
-        u32 size;
-        u8 header[16] = {0};
-        u32 header_size = 1 + (u32)sqlite3PutVarint(header + 1, name_size * 2 + 13);
-        header[header_size++] = (u8)weir_integer_serial(last, &size);
-        header[0] = (u8)header_size;
-        rc = weir_bytes_reserve(&capture->record, header_size + name_size + size);
+    int rc = weir_gap_check(db, sequence, &reason);
+    if (rc == SQLITE_OK && reason != NULL) {
+        const i64 after = sequence->has_mark ? weir_mark_last_id(sequence->mark) : sequence->value;
+        bool is_kept;
+        weir_log_close(db);
+        rc = weir_gap_keep(db, log->zName, after, reason, &is_kept);
         if (rc == SQLITE_OK) {
-            memcpy(capture->record.data, header, header_size);
-            memcpy(capture->record.data + header_size, log->zName, name_size);
-            weir_integer_put(capture->record.data + header_size + name_size, last, size);
-            const BtreePayload payload = {
-                .nKey = sequence.rowid != 0 ? sequence.rowid : sequence.highest_rowid + 1,
-                .pData = capture->record.data,
-                .nData = (int)(header_size + name_size + size),
-            };
-            rc = sqlite3BtreeInsert(capture->cursor, &payload, 0, 0);
-            capture->sequence = last;
+            rc = weir_sequence_find(db, log, true, sequence);
         }
+        if (rc != SQLITE_OK || !is_kept) {
+            return rc;
+        }
+    }
+    if (rc == SQLITE_OK) {
+        sequence->has_mark = true;
+        weir_mark_make(db, MAX(last, sequence->value), sequence->mark);
+        weir_gap_trust(db);
+        *is_new = true;
+    }
+    return rc;
+}
+
+int weir_sequence_write(sqlite3 *db, const Table *log, i64 last, bool is_marking)
+{
+    Capture *const capture = db->weir;
+    Sequence sequence;
+    bool is_new = false;
+    last = MAX(last, capture->floor);
+    weir_log_close(db);
+    int rc = weir_sequence_find(db, log, true, &sequence);
+    if (rc == SQLITE_OK && capture->is_open && is_marking) {
+        rc = settle_mark(db, log, last, &sequence, &is_new);
+    }
+    if (rc == SQLITE_OK && capture->is_open && (is_new || last > sequence.value)) {
+        sequence.value = MAX(last, sequence.value);
+        rc = sequence_put(db, log->zName, &sequence);
+        capture->sequence = sequence.value;
     }
     weir_log_close(db);
     return rc;
@@ -121,6 +163,8 @@ void weir_transaction_reset(sqlite3 *db)
     capture->has_sequence = false;
     capture->verify = false;
     capture->updating = NULL;
+    capture->has_uncaptured = false;
+    capture->was_switched_off = false;
 }
 
 /* What rolled back the schema has left none: it is read again, without ending the transaction. */
@@ -140,28 +184,38 @@ static int load_schema(sqlite3 *db)
     return rc;
 }
 
+/* Whether the transaction wrote nothing after capture was switched off. */
+bool weir_is_all_captured(const sqlite3 *db)
+{
+    const Capture *const capture = db->weir;
+    return !capture->was_switched_off || (capture->off_change_count == db->nTotalChange &&
+                                          capture->off_cookie == db->aDb[0].pSchema->schema_cookie);
+}
+
 static int end_log(sqlite3 *db, Vdbe *vm)
 {
     Capture *const capture = db->weir;
     const bool is_marked = (vm->weirFlags & STATEMENT_WRITES) != 0 && vm->weirMode != CAPTURE_OFF &&
                            vm->rc == SQLITE_OK;
     int rc = load_schema(db);
-    if (rc != SQLITE_OK || weir_log_find(db) == NULL) {
+    const Table *const log = rc == SQLITE_OK ? weir_log_find(db) : NULL;
+    if (log == NULL) {
         return rc;
     }
     i64 last = 0;
+    int is_empty;
     if (capture->verify && capture->first_id != 0) {
         /* Opening the log verifies; it may turn out that there is nothing to close. */
-        int is_empty;
         rc = weir_log_last(db, &last, &is_empty);
-        last = 0;
     }
     if (rc == SQLITE_OK && capture->setting.version == 2 && (capture->first_id != 0 || is_marked)) {
         rc = weir_log_append(vm, &(Change){.type = CHANGE_COMMIT});
         last = capture->last_id;
+    } else if (rc == SQLITE_OK) {
+        rc = weir_log_last(db, &last, &is_empty);
     }
     if (rc == SQLITE_OK) {
-        rc = weir_sequence_write(db, last);
+        rc = weir_sequence_write(db, log, last, weir_is_all_captured(db));
     }
     return rc;
 }
@@ -175,8 +229,10 @@ int weir_commit(sqlite3 *db, Vdbe *vm)
     Btree *const btree = db->aDb[0].pBt;
     int rc = SQLITE_OK;
     weir_log_close(db);
+    /* Also what leaves no record is marked as ours. */
     if (sqlite3BtreeTxnState(btree) == SQLITE_TXN_WRITE &&
-        (capture->first_id != 0 || capture->floor != 0 || vm->weirMode != CAPTURE_OFF)) {
+        (capture->first_id != 0 || capture->floor != 0 || vm->weirMode != CAPTURE_OFF ||
+         (capture->setting.mode != CAPTURE_OFF && weir_mark_has_writes(db)))) {
         sqlite3BtreeEnter(btree);
         rc = end_log(db, vm);
         weir_log_close(db);

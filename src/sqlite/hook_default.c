@@ -62,6 +62,7 @@ static int adopt_wish(sqlite3 *db, const char *value, char **message)
         return SQLITE_NOMEM_BKPT;
     }
     weir_setting_move(&db->weir->setting, &setting);
+    db->weir->is_trusted = false;
     sqlite3ExpirePreparedStatements(db, 1);
     return SQLITE_OK;
 }

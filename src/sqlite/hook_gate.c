@@ -143,9 +143,11 @@ void weir_gate_drop_table(Parse *parse, const Table *table, int database)
     Table *const versions = weir_find_table(db, WEIR_VERSION_TABLE);
     if (versions != NULL && IsOrdinaryTable(versions) &&
         sqlite3ColumnIndex(versions, "table_name") >= 0) {
-        sqlite3NestedParse(
-            parse, "DELETE FROM main." WEIR_VERSION_TABLE " WHERE table_name=%Q COLLATE nocase",
-            table->zName);
+        sqlite3NestedParse(parse,
+                           "DELETE FROM main." WEIR_VERSION_TABLE
+                           " WHERE table_name=%Q COLLATE nocase "
+                           "OR substr(table_name,1,length(%Q)+5)='gap:'||%Q||':'",
+                           table->zName, table->zName, table->zName);
     }
 }
 

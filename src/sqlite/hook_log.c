@@ -76,12 +76,13 @@ Table *weir_log_find(const sqlite3 *db)
 
 /* --- opening --- */
 
-int weir_log_open_root(sqlite3 *db, Pgno root)
+int weir_log_open_root(sqlite3 *db, Pgno root, bool is_writing)
 {
     Capture *const capture = db->weir;
     assert(!capture->is_open);
     sqlite3BtreeCursorZero(capture->cursor);
-    const int rc = sqlite3BtreeCursor(db->aDb[0].pBt, root, BTREE_WRCSR, NULL, capture->cursor);
+    const int rc = sqlite3BtreeCursor(db->aDb[0].pBt, root, is_writing ? BTREE_WRCSR : 0, NULL,
+                                      capture->cursor);
     /* Also after a failure: a cursor that got no memory is linked all the same. */
     capture->is_open = capture->cursor->pBtree != NULL;
     return rc;
@@ -157,7 +158,7 @@ static int open_log(sqlite3 *db)
             capture->has_sequence = rc == SQLITE_OK;
         }
         if (rc == SQLITE_OK) {
-            rc = weir_log_open_root(db, log->tnum);
+            rc = weir_log_open_root(db, log->tnum, true);
         }
         if (rc != SQLITE_OK) {
             return rc;

@@ -40,12 +40,23 @@ static int switch_off(sqlite3 *db)
     weir_log_close(db);
     if (capture->first_id != 0) {
         /* The user may now empty the log: its ids are not to be given out again. */
+        const Table *const log = weir_log_find(db);
+        i64 last;
+        int is_empty;
         sqlite3BtreeEnter(db->aDb[0].pBt);
-        rc = weir_sequence_write(db, 0);
+        rc = log == NULL ? SQLITE_OK : weir_log_last(db, &last, &is_empty);
+        if (rc == SQLITE_OK && log != NULL) {
+            rc = weir_sequence_write(db, log, last, false);
+        }
+        weir_log_close(db);
         sqlite3BtreeLeave(db->aDb[0].pBt);
     }
     if (rc == SQLITE_OK) {
         capture->setting.mode = CAPTURE_OFF;
+        capture->is_trusted = false;
+        capture->was_switched_off = !db->autoCommit;
+        capture->off_change_count = db->nTotalChange;
+        capture->off_cookie = db->aDb[0].pSchema->schema_cookie;
         sqlite3ExpirePreparedStatements(db, 1);
     }
     return rc;
@@ -133,7 +144,7 @@ static void show(Parse *parse, Vdbe *vm)
                          VERSIONS[setting->version]);
 }
 
-void weir_pragma(Parse *parse, Vdbe *vm, const char *value, int is_default)
+void weir_pragma(Parse *parse, Vdbe *vm, const char *value, int which)
 {
     static const FuncDef SET = {
         .nArg = 2,
@@ -143,6 +154,10 @@ void weir_pragma(Parse *parse, Vdbe *vm, const char *value, int is_default)
     };
     CaptureMode mode;
     const char *table_name;
+    if (which == WEIR_PRAGMA_GAPS) {
+        weir_pragma_gaps(parse, vm, value);
+        return;
+    }
     if (value == NULL) {
         show(parse, vm);
         return;
@@ -153,6 +168,6 @@ void weir_pragma(Parse *parse, Vdbe *vm, const char *value, int is_default)
     }
     parse->nMem = 3;
     sqlite3VdbeAddOp4(vm, OP_String8, 0, 1, 0, value, 0);
-    sqlite3VdbeAddOp2(vm, OP_Integer, is_default, 2);
+    sqlite3VdbeAddOp2(vm, OP_Integer, which == WEIR_PRAGMA_DEFAULT, 2);
     sqlite3VdbeAddFunctionCall(parse, 0, 1, 3, 2, &SET, 0);
 }

@@ -147,6 +147,20 @@ static int keep_wish(Setup *setup)
     return rc == SQLITE_OK ? SQLITE_OK : fail(setup, rc, "%s", sqlite3_errmsg(setup->db));
 }
 
+/* What was written here is no change that the log lacks; what others wrote before may be. */
+static int mark_log(const Setup *setup)
+{
+    sqlite3 *const db = setup->db;
+    const Table *const log = weir_find_table(db, setup->table_name);
+    int rc = SQLITE_OK;
+    if (log != NULL && weir_log_shape(log) != 0 && weir_mark_has_writes(db)) {
+        sqlite3BtreeEnter(db->aDb[0].pBt);
+        rc = weir_sequence_write(db, log, 0, true);
+        sqlite3BtreeLeave(db->aDb[0].pBt);
+    }
+    return rc;
+}
+
 static int set_up(Setup *setup)
 {
     u8 shape = 0;
@@ -173,7 +187,7 @@ static int set_up(Setup *setup)
     if (rc == SQLITE_OK && setup->wish != NULL) {
         rc = keep_wish(setup);
     }
-    return rc;
+    return rc == SQLITE_OK ? mark_log(setup) : rc;
 }
 
 /* --- enabling --- */
@@ -196,8 +210,34 @@ static int adopt(const Setup *setup, CaptureMode mode)
     }
     weir_setting_move(&capture->setting, &setting);
     capture->has_sequence = false;
+    capture->was_switched_off = false;
     sqlite3ExpirePreparedStatements(setup->db, 1);
     return SQLITE_OK;
+}
+
+/* Ends the savepoint, well if rc is SQLITE_OK. */
+static int end_setup(Setup *setup, int rc)
+{
+    if (rc == SQLITE_OK) {
+        rc = run(setup, "RELEASE \"" SETUP_SAVEPOINT "\"");
+    }
+    if (rc != SQLITE_OK) {
+        (void)sqlite3_exec(setup->db,
+                           "ROLLBACK TO \"" SETUP_SAVEPOINT "\"; RELEASE \"" SETUP_SAVEPOINT "\"",
+                           NULL, NULL, NULL);
+    }
+    return rc;
+}
+
+/* What the open transaction wrote so far is not in the log, unless it was written with capture on. */
+static void note_uncaptured(sqlite3 *db)
+{
+    Capture *const capture = db->weir;
+    if (capture->setting.mode == CAPTURE_OFF && weir_mark_has_writes(db) &&
+        !(capture->was_switched_off && weir_is_all_captured(db))) {
+        capture->has_uncaptured = true;
+    }
+    capture->is_trusted = false;
 }
 
 static int enable(sqlite3 *db, CaptureMode mode, const char *table_name, const char *wish,
@@ -206,18 +246,11 @@ static int enable(sqlite3 *db, CaptureMode mode, const char *table_name, const c
     Setup setup = {.db = db, .table_name = table_name, .wish = wish};
     Suspended saved;
     weir_log_close(db);
+    note_uncaptured(db);
     weir_capture_suspend(db, &saved);
     int rc = run(&setup, "SAVEPOINT \"" SETUP_SAVEPOINT "\"");
     if (rc == SQLITE_OK) {
-        rc = set_up(&setup);
-        if (rc == SQLITE_OK) {
-            rc = run(&setup, "RELEASE \"" SETUP_SAVEPOINT "\"");
-        }
-        if (rc != SQLITE_OK) {
-            (void)sqlite3_exec(
-                db, "ROLLBACK TO \"" SETUP_SAVEPOINT "\"; RELEASE \"" SETUP_SAVEPOINT "\"", NULL,
-                NULL, NULL);
-        }
+        rc = end_setup(&setup, set_up(&setup));
     }
     weir_capture_resume(db, &saved);
     if (rc == SQLITE_OK) {
@@ -234,15 +267,22 @@ int weir_setup_enable(sqlite3 *db, CaptureMode mode, const char *table_name, cha
 
 static int take_back(sqlite3 *db, char **message)
 {
-    Setup setup = {.db = db, .table_name = ""};
+    const char *const name = db->weir->setting.table_name;
+    Setup setup = {.db = db, .table_name = name == NULL ? WEIR_LOG_DEFAULT : name};
     Suspended saved;
-    int rc = SQLITE_OK;
     weir_log_close(db);
     weir_capture_suspend(db, &saved);
-    rc = run(&setup, "SELECT 1 FROM main.sqlite_schema LIMIT 1");
-    if (rc == SQLITE_OK && weir_find_table(db, WEIR_VERSION_TABLE) != NULL) {
-        rc = run(&setup, "DELETE FROM main." WEIR_VERSION_TABLE
-                         " WHERE table_name='" WEIR_DEFAULT_NAME "'");
+    int rc = run(&setup, "SAVEPOINT \"" SETUP_SAVEPOINT "\"");
+    if (rc == SQLITE_OK) {
+        rc = run(&setup, "SELECT 1 FROM main.sqlite_schema LIMIT 1");
+        if (rc == SQLITE_OK && weir_find_table(db, WEIR_VERSION_TABLE) != NULL) {
+            rc = run(&setup, "DELETE FROM main." WEIR_VERSION_TABLE
+                             " WHERE table_name='" WEIR_DEFAULT_NAME "'");
+        }
+        if (rc == SQLITE_OK) {
+            rc = mark_log(&setup);
+        }
+        rc = end_setup(&setup, rc);
     }
     weir_capture_resume(db, &saved);
     *message = setup.message;

@@ -103,6 +103,7 @@ void weir_rollback(sqlite3 *db)
     }
     weir_log_close(db);
     weir_transaction_reset(db);
+    capture->is_trusted = false;
     capture->recheck = capture->has_saved;
 }
 

@@ -1,0 +1,91 @@
+/* story.c: statements of every kind, which may fail, and what must be true afterwards. */
+#include "story.h"
+
+#include "replay.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+const char STORY_SCHEMA[] =
+    "PRAGMA foreign_keys=1; PRAGMA recursive_triggers=1;"
+    "CREATE TABLE t(x INTEGER PRIMARY KEY, y UNIQUE, z REAL);"
+    "CREATE TABLE c(p REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE, v);"
+    "CREATE TABLE l(m);"
+    "CREATE TRIGGER g AFTER UPDATE ON t BEGIN INSERT INTO l VALUES (old.y); END;"
+    "INSERT INTO t VALUES (1,1,1),(2,2,2),(3,3,3); INSERT INTO c VALUES (1,'a'),(2,'b');"
+    "ALTER TABLE t ADD COLUMN w DEFAULT 'new';";
+
+static const char SHOW_RECORDS[] =
+    "SELECT count(bin_record_json_object_full(table_columns_json_array(table_name), after)) "
+    "FROM turso_cdc WHERE table_name<>'sqlite_schema'";
+
+static const char *const STATEMENTS[] = {
+    "INSERT INTO t VALUES (4,4,4,zeroblob(2000)),(5,5,5,'five')",
+    "UPDATE t SET z=z+1, y=y+10 WHERE x>1",
+    "INSERT OR REPLACE INTO t VALUES (1,12,0,'r')",
+    "BEGIN",
+    "INSERT INTO t(y) VALUES (50) ON CONFLICT DO UPDATE SET z=0",
+    "SAVEPOINT s",
+    "DELETE FROM t WHERE x=3",
+    "ROLLBACK TO s",
+    "UPDATE t SET x=x+100 WHERE x=2",
+    "COMMIT",
+    "CREATE TABLE n AS SELECT x, w FROM t",
+    "ALTER TABLE n ADD COLUMN extra DEFAULT 3",
+    "DELETE FROM n",
+    "ALTER TABLE n RENAME COLUMN x TO xx",
+    "CREATE INDEX ni ON n(w)",
+    "DROP TABLE n",
+    "PRAGMA capture_data_changes_conn('full')",
+    SHOW_RECORDS,
+    "DELETE FROM t",
+};
+
+void story_run(sqlite3 *db)
+{
+    for (size_t i = 0; i < sizeof STATEMENTS / sizeof STATEMENTS[0]; i++) {
+        (void)sqlite3_exec(db, STATEMENTS[i], NULL, NULL, NULL);
+    }
+    sqlite3_blob *blob = NULL;
+    if (sqlite3_blob_open(db, "main", "c", "v", 1, 1, &blob) == SQLITE_OK) {
+        (void)sqlite3_blob_write(blob, "z", 1, 0);
+    }
+    (void)sqlite3_blob_close(blob);
+}
+
+void story_check(sqlite3 *db, sqlite3 *first, long point)
+{
+    Text problem = {0};
+    sqlite3_stmt *integrity = NULL;
+    if (!sqlite3_get_autocommit(db)) {
+        assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    }
+    (void)sqlite3_exec(
+        first, "DROP TRIGGER g; PRAGMA foreign_keys=0; PRAGMA capture_data_changes_conn('off')",
+        NULL, NULL, NULL);
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &integrity, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(integrity), SQLITE_ROW);
+    if (strcmp((const char *)sqlite3_column_text(integrity, 0), "ok") != 0) {
+        fail_msg("point %ld: %s", point, sqlite3_column_text(integrity, 0));
+    }
+    sqlite3_finalize(integrity);
+    if (replay_check_rules(db, "turso_cdc", &problem) ||
+        replay_forward(first, db, "turso_cdc", &problem)) {
+        text_add(&problem, "\n");
+        text_add_log(&problem, db, "turso_cdc", 0);
+        fail_msg("point %ld: %s", point, text_get(&problem));
+    }
+    Text x = {0};
+    Text y = {0};
+    replay_dump(db, &x);
+    replay_dump(first, &y);
+    assert_string_equal(text_get(&x), text_get(&y));
+    text_free(&x);
+    text_free(&y);
+}
