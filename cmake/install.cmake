@@ -1,4 +1,4 @@
-# make install: libraries, header, extension, shell, manual page, pkg-config file.
+# make install: libraries, headers, extension, SQLite with change capture, shell, manual page, pkg-config file.
 
 if(TARGET weir)
     install(TARGETS weir LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -20,3 +20,7 @@ endif()
 if(TARGET dbsp)
     install(FILES ${WEIR_EXTENSION} DESTINATION ${CMAKE_INSTALL_LIBDIR}/weir)
 endif()
+# In a folder of its own: it takes the place of the system's library only where a program is pointed at it.
+install(TARGETS weir_libsqlite3 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weir/sqlite)
+install(FILES ${weir_sqlite_fetched}/sqlite3.h ${weir_sqlite_fetched}/sqlite3ext.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir/sqlite)
