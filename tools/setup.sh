@@ -3,6 +3,7 @@
 #
 #   tools/setup.sh           build and test
 #   tools/setup.sh --lint    the same and the linters
+#   tools/setup.sh --compare the same and Turso, whose change log is compared with ours (needs node to run)
 #
 # Debian packages come from apt (only missing ones; that needs root). DuckDB, SQLite's amalgamation
 # and the demo data come from the npm registry that npm is configured for, pinned and checked by
@@ -11,10 +12,12 @@ set -eu
 cd "$(dirname "$0")/.."
 
 lint=no
+compare=no
 for argument in "$@"; do
     case $argument in
     --lint) lint=yes ;;
-    *) echo "usage: tools/setup.sh [--lint]" >&2; exit 2 ;;
+    --compare) compare=yes ;;
+    *) echo "usage: tools/setup.sh [--lint] [--compare]" >&2; exit 2 ;;
     esac
 done
 
@@ -61,6 +64,7 @@ is_wanted() { # lock line
     esac
     case $1 in
     *"/libduckdb.so "*) [ -z "${DUCKDB_LIB:-}" ] ;;
+    *" @tursodatabase/"*) [ $compare = yes ] ;;
     esac
 }
 is_present() { # lock line: fetched in this version, and nothing of it deleted since

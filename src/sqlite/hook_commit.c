@@ -217,7 +217,10 @@ static int end_log(sqlite3 *db, Vdbe *vm)
     if (rc == SQLITE_OK) {
         rc = weir_sequence_write(db, log, last, weir_is_all_captured(db));
     }
-    return rc;
+    /* In shared cache somebody may be reading the log: that is no reason to refuse a commit of no records. */
+    const bool is_recorded =
+        capture->first_id != 0 || capture->floor != 0 || vm->weirMode != CAPTURE_OFF;
+    return !is_recorded && (rc & 0xff) == SQLITE_LOCKED ? SQLITE_OK : rc;
 }
 
 int weir_commit(sqlite3 *db, Vdbe *vm)

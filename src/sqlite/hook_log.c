@@ -79,10 +79,15 @@ Table *weir_log_find(const sqlite3 *db)
 int weir_log_open_root(sqlite3 *db, Pgno root, bool is_writing)
 {
     Capture *const capture = db->weir;
+    Btree *const btree = db->aDb[0].pBt;
     assert(!capture->is_open);
+    /* In shared cache. The gate has asked for it where a failure would come too late. */
+    int rc = sqlite3BtreeLockTable(btree, (int)root, is_writing);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     sqlite3BtreeCursorZero(capture->cursor);
-    const int rc = sqlite3BtreeCursor(db->aDb[0].pBt, root, is_writing ? BTREE_WRCSR : 0, NULL,
-                                      capture->cursor);
+    rc = sqlite3BtreeCursor(btree, root, is_writing ? BTREE_WRCSR : 0, NULL, capture->cursor);
     /* Also after a failure: a cursor that got no memory is linked all the same. */
     capture->is_open = capture->cursor->pBtree != NULL;
     return rc;

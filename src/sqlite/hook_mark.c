@@ -63,7 +63,8 @@ static void place_get(const sqlite3 *db, Place *out)
     /* What spilled from the cache is in the connection's header of the log, not in the shared one. */
     WalIndexHdr header = pager->pWal->hdr;
     if (weir_mark_has_writes(db)) {
-        volatile const WalIndexHdr *const shared = walIndexHdr(pager->pWal);
+        volatile const WalIndexHdr *const shared =
+            (volatile const WalIndexHdr *)pager->pWal->apWiData[0];
         header.mxFrame = shared->mxFrame;
         header.iChange = shared->iChange;
         header.aSalt[0] = shared->aSalt[0];
