@@ -56,7 +56,7 @@ typedef enum TableClass {
     TABLE_SKIPPED, /* bookkeeping, system and shadow tables */
 } TableClass;
 
-enum { WEIR_MARK_SIZE = 30 };
+enum { WEIR_MARK_SIZE = 42 };
 
 /* The log's row of sqlite_sequence. */
 typedef struct Sequence {

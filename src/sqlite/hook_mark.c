@@ -14,16 +14,20 @@
  *         14     4  the last frame before it
  *         18     4  iChange of the wal-index before it
  *         22     8  largest change_id of the log
+ *         30     4  number of pages
+ *         34     4  number of free pages
+ *         38     4  schema cookie
  *
  * Without a write-ahead log every transaction counts the change counter up, whoever makes it. With one, the
  * frames behind those that were there before the mark's transaction must hold one commit, which wrote the
- * page with the mark. If the log is gone, what is left is the change counter, which moves there only with
- * the schema and the number of pages. */
+ * page with the mark. If the log is gone, what is left is page 1, which changes there only with the schema and
+ * the number of pages. */
 #include "sqlite/capture.h"
 
 enum { MARK_FORMAT = 1, MARK_WAL = 1, MARK_MAY_RESTART = 2, MARK_AUTO_VACUUM = 4 };
 
 static const char FURTHER[] = "the write-ahead log has further transactions";
+static const char MOVED[] = "the change counter has moved";
 static const char ANEW[] = "the write-ahead log was begun anew";
 
 static Pager *pager_of(const sqlite3 *db)
@@ -99,6 +103,9 @@ void weir_mark_make(const sqlite3 *db, i64 last_id, u8 *out)
     sqlite3Put4byte(out + 14, place.frame);
     sqlite3Put4byte(out + 18, place.change);
     weir_integer_put(out + 22, last_id, 8);
+    const u8 *const page = shared->pPage1->aData;
+    memcpy(out + 30, page + 28, 4);
+    memcpy(out + 34, page + 36, 8);
 }
 
 i64 weir_mark_last_id(const u8 *mark)
@@ -168,6 +175,26 @@ static int check_log(Wal *wal, const u8 *mark, Pgno page, const Place *now, cons
     return rc;
 }
 
+/* An empty log: page 1 is as the file has it, whatever the open transaction makes of it. */
+static int check_file(Pager *pager, const u8 *mark, const char **reason)
+{
+    u8 header[44];
+    const int rc = sqlite3OsRead(pager->fd, header, sizeof header, 0);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    const u32 counted = sqlite3Get4byte(header + 24) - sqlite3Get4byte(mark + 2);
+    /* With auto-vacuum the last step of a commit may change page 1 after the mark is made. */
+    const bool is_vague = (mark[1] & MARK_AUTO_VACUUM) != 0;
+    if (counted > (is_vague ? 1 : 0)) {
+        *reason = MOVED;
+    } else if (!is_vague &&
+               (memcmp(mark + 30, header + 28, 4) != 0 || memcmp(mark + 34, header + 36, 8) != 0)) {
+        *reason = "the size of the database or its schema has changed";
+    }
+    return SQLITE_OK;
+}
+
 int weir_mark_check(const sqlite3 *db, const u8 *mark, Pgno page, const char **reason)
 {
     Place now;
@@ -177,17 +204,15 @@ int weir_mark_check(const sqlite3 *db, const u8 *mark, Pgno page, const char **r
         return SQLITE_OK;
     }
     place_get(db, &now);
-    if (now.is_wal) {
-        const int rc = check_log(pager_of(db)->pWal, mark, page, &now, reason);
-        if (rc != SQLITE_OK || *reason != NULL || now.frame != 0) {
-            return rc;
+    if (!now.is_wal) {
+        const bool is_vague = (mark[1] & MARK_WAL) != 0 && (mark[1] & MARK_AUTO_VACUUM) != 0;
+        if (now.counter - sqlite3Get4byte(mark + 2) > (is_vague ? 1 : 0)) {
+            *reason = MOVED;
         }
+        return SQLITE_OK;
     }
-    /* With auto-vacuum the last step of a commit may have changed page 1 after the mark was made. */
-    const u32 counted = now.counter - sqlite3Get4byte(mark + 2);
-    const bool is_vague = (mark[1] & MARK_WAL) != 0 && (mark[1] & MARK_AUTO_VACUUM) != 0;
-    if (counted > (is_vague ? 1 : 0)) {
-        *reason = "the change counter has moved";
-    }
-    return SQLITE_OK;
+    Pager *const pager = pager_of(db);
+    const int rc = check_log(pager->pWal, mark, page, &now, reason);
+    return rc == SQLITE_OK && *reason == NULL && now.frame == 0 ? check_file(pager, mark, reason)
+                                                                : rc;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -88,4 +89,52 @@ void story_check(sqlite3 *db, sqlite3 *first, long point)
     assert_string_equal(text_get(&x), text_get(&y));
     text_free(&x);
     text_free(&y);
+}
+
+/* --- a gap --- */
+
+static sqlite3_int64 query(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *row = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    const sqlite3_int64 value = sqlite3_column_int64(row, 0);
+    assert_int_equal(sqlite3_finalize(row), SQLITE_OK);
+    return value;
+}
+
+sqlite3_int64 story_make_gap(const char *path, const char *journal)
+{
+    static const char *const SUFFIXES[] = {"", "-wal", "-shm", "-journal"};
+    sqlite3 *db = NULL;
+    for (int i = 0; i < 4; i++) {
+        char *const name = sqlite3_mprintf("%s%s", path, SUFFIXES[i]);
+        (void)unlink(name);
+        sqlite3_free(name);
+    }
+    char *const sql = sqlite3_mprintf(
+        "PRAGMA journal_mode=%s; PRAGMA synchronous=OFF; %s"
+        "PRAGMA capture_data_changes_conn('full'); UPDATE t SET z=7;"
+        "PRAGMA capture_data_changes_conn('off'); UPDATE t SET z=8; CREATE TABLE made_others(x)",
+        journal, STORY_SCHEMA);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    const sqlite3_int64 after = query(db, "SELECT max(change_id) FROM turso_cdc");
+    sqlite3_free(sql);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return after;
+}
+
+void story_check_gap(const char *path, sqlite3_int64 after, long point)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (query(db, "SELECT count(*) FROM pragma_capture_data_changes_gaps") != 1 ||
+        query(db, "SELECT after_id FROM pragma_capture_data_changes_gaps") != after) {
+        fail_msg("point %ld: the gap is lost", point);
+    }
+    assert_int_equal(query(db, "SELECT integrity_check='ok' FROM pragma_integrity_check"), 1);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }

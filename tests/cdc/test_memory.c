@@ -138,6 +138,32 @@ static void enabling_may_fail_anywhere(void **state)
     assert_int_equal(sqlite3_memory_used(), 0);
 }
 
+/* Finding and keeping a gap fails at each allocation: it is kept or can still be found. */
+static void a_gap_is_never_lost(void **state)
+{
+    static const char *const JOURNALS[] = {"DELETE", "WAL"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        int rc = SQLITE_NOMEM;
+        for (long point = 1; rc != SQLITE_OK; point++) {
+            sqlite3 *db = NULL;
+            const sqlite3_int64 after = story_make_gap("memory.db", JOURNALS[i]);
+            assert_int_equal(sqlite3_open("memory.db", &db), SQLITE_OK);
+            assert_int_equal(sqlite3_exec(db, ENABLE, NULL, NULL, NULL), SQLITE_OK);
+            allocation_count = 0;
+            fails_on = 0;
+            fail_at = point;
+            rc = sqlite3_exec(db, "UPDATE t SET z=9 WHERE x=1", NULL, NULL, NULL);
+            (void)sqlite3_exec(db, "SELECT * FROM pragma_capture_data_changes_gaps", NULL, NULL,
+                               NULL);
+            fail_at = 0;
+            assert_int_equal(sqlite3_close(db), SQLITE_OK);
+            story_check_gap("memory.db", after, point);
+        }
+    }
+    assert_int_equal(sqlite3_memory_used(), 0);
+}
+
 /* The database may not grow: the statement that hits the limit leaves nothing. */
 static void a_full_database_stays_whole(void **state)
 {
@@ -163,6 +189,7 @@ int main(void)
         cmocka_unit_test(allocations_may_fail_with_an_index_on_the_log),
         cmocka_unit_test(allocations_may_fail_for_ever),
         cmocka_unit_test(enabling_may_fail_anywhere),
+        cmocka_unit_test(a_gap_is_never_lost),
         cmocka_unit_test(a_full_database_stays_whole),
     };
     return cmocka_run_group_tests(TESTS, install, NULL);
