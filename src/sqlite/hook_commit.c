@@ -72,17 +72,17 @@ int weir_sequence_read(sqlite3 *db, const Table *log, i64 *out)
 static int sequence_put(sqlite3 *db, const char *name, const Sequence *sequence)
 {
     Capture *const capture = db->weir;
-    const u64 name_size = strlen(name);
+    const Span text = {.data = (const u8 *)name, .size = strlen(name)};
     const u64 mark_size = sequence->has_mark ? WEIR_MARK_SIZE : 0;
     u32 size;
     u8 header[16] = {0};
-    u32 header_size = 1 + (u32)sqlite3PutVarint(header + 1, name_size * 2 + 13);
+    u32 header_size = 1 + (u32)sqlite3PutVarint(header + 1, text.size * 2 + 13);
     header[header_size++] = (u8)weir_integer_serial(sequence->value, &size);
     if (sequence->has_mark) {
         header[header_size++] = WEIR_MARK_SIZE * 2 + 12;
     }
     header[0] = (u8)header_size;
-    const u64 total = header_size + name_size + size + mark_size;
+    const u64 total = header_size + text.size + size + mark_size;
     const int rc = weir_bytes_reserve(&capture->record, total);
     if (rc != SQLITE_OK) {
         return rc;
@@ -90,8 +90,8 @@ static int sequence_put(sqlite3 *db, const char *name, const Sequence *sequence)
     u8 *at = capture->record.data;
     memcpy(at, header, header_size);
     at += header_size;
-    memcpy(at, name, name_size);
-    at += name_size;
+    memcpy(at, text.data, text.size);
+    at += text.size;
     weir_integer_put(at, sequence->value, size);
     memcpy(at + size, sequence->mark, mark_size);
     const BtreePayload payload = {

@@ -41,7 +41,7 @@ static int switch_off(sqlite3 *db)
     if (capture->first_id != 0) {
         /* The user may now empty the log: its ids are not to be given out again. */
         const Table *const log = weir_log_find(db);
-        i64 last;
+        i64 last = 0;
         int is_empty;
         sqlite3BtreeEnter(db->aDb[0].pBt);
         rc = log == NULL ? SQLITE_OK : weir_log_last(db, &last, &is_empty);

@@ -21,7 +21,7 @@
 #define ANEW "the write-ahead log was begun anew\n"
 
 static char *writer; /* borrowed from the arguments */
-static char DATABASE[] = "gaps.db";
+static char database[] = "gaps.db";
 
 static void run(sqlite3 *db, const char *sql)
 {
@@ -34,7 +34,7 @@ static void run(sqlite3 *db, const char *sql)
 static sqlite3 *open_plain(void)
 {
     sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(DATABASE, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(database, &db), SQLITE_OK);
     return db;
 }
 
@@ -51,7 +51,7 @@ static void make_database(const char *journal)
     static const char *const SUFFIXES[] = {"", "-wal", "-shm", "-journal"};
     char *const setting = sqlite3_mprintf("PRAGMA journal_mode=%s", journal);
     for (int i = 0; i < 4; i++) {
-        char *const name = sqlite3_mprintf("%s%s", DATABASE, SUFFIXES[i]);
+        char *const name = sqlite3_mprintf("%s%s", database, SUFFIXES[i]);
         (void)unlink(name);
         sqlite3_free(name);
     }
@@ -66,7 +66,7 @@ static void make_database(const char *journal)
 
 static void write_elsewhere(char *sql)
 {
-    char *arguments[] = {writer, DATABASE, sql, NULL};
+    char *arguments[] = {writer, database, sql, NULL};
     pid_t child;
     int status = 0;
     assert_int_equal(posix_spawn(&child, writer, NULL, NULL, arguments, environ), 0);
@@ -74,7 +74,7 @@ static void write_elsewhere(char *sql)
     assert_int_equal(status, 0);
 }
 
-static char UPDATE[] = "UPDATE t SET y=y+1 WHERE x=1";
+static char update[] = "UPDATE t SET y=y+1 WHERE x=1";
 
 static void assert_gaps(sqlite3 *db, const char *expected)
 {
@@ -126,7 +126,7 @@ static void captured_transactions_leave_no_gap(void **state)
         assert_gaps(a, "");
         assert_gaps(b, "");
         assert_int_equal(sqlite3_close(a), SQLITE_OK);
-        run(b, UPDATE);
+        run(b, update);
         assert_int_equal(sqlite3_close(b), SQLITE_OK);
         assert_gaps_anew("");
     }
@@ -146,10 +146,10 @@ static void what_leaves_no_record_leaves_no_gap(void **state)
         run(a, "PRAGMA capture_data_changes_default('off')");
         run(b, "CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END");
         assert_gaps(a, "");
-        run(a, UPDATE);
-        run(b, UPDATE);
+        run(a, update);
+        run(b, update);
         run(b, "VACUUM");
-        run(b, UPDATE);
+        run(b, update);
         assert_gaps(b, "");
         assert_int_equal(sqlite3_close(a), SQLITE_OK);
         assert_int_equal(sqlite3_close(b), SQLITE_OK);
@@ -189,8 +189,8 @@ static void a_log_in_exclusive_mode_has_no_gap(void **state)
         sqlite3 *const db = open_plain();
         run(db, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA capture_data_changes_conn('full')");
         run(db, "INSERT INTO t(y) VALUES (1)");
-        run(db, UPDATE);
-        run(db, UPDATE);
+        run(db, update);
+        run(db, update);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
         assert_gaps_anew("");
     }
@@ -203,16 +203,16 @@ static void a_write_by_others_is_a_gap(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         make_database(JOURNALS[i]);
-        write_elsewhere(UPDATE);
+        write_elsewhere(update);
         assert_gaps_anew("4 - " MOVED);
         sqlite3 *const db = open_captured();
         run(db, "INSERT INTO t(y) VALUES (1)");
         assert_gaps(db, "4 5 " MOVED);
-        run(db, UPDATE);
-        write_elsewhere(UPDATE);
+        run(db, update);
+        write_elsewhere(update);
         assert_gaps(db, "4 5 " MOVED "8 - " MOVED);
         run(db, "BEGIN; INSERT INTO t(y) VALUES (1); ROLLBACK");
-        run(db, UPDATE);
+        run(db, update);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
         assert_gaps_anew("4 5 " MOVED "8 9 " MOVED);
     }
@@ -223,18 +223,18 @@ static void a_write_to_the_write_ahead_log_is_a_gap(void **state)
     (void)state;
     make_database("WAL");
     sqlite3 *const db = open_captured();
-    run(db, UPDATE);
-    write_elsewhere(UPDATE);
+    run(db, update);
+    write_elsewhere(update);
     assert_gaps(db, "6 - " FURTHER);
-    run(db, UPDATE);
+    run(db, update);
     assert_gaps(db, "6 7 " FURTHER);
     run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
-    write_elsewhere(UPDATE);
+    write_elsewhere(update);
     assert_gaps(db, "6 7 " FURTHER "8 - " ANEW);
-    run(db, UPDATE);
+    run(db, update);
     run(db, "PRAGMA wal_checkpoint(RESTART)");
-    write_elsewhere(UPDATE);
-    run(db, UPDATE);
+    write_elsewhere(update);
+    run(db, update);
     assert_gaps(db, "6 7 " FURTHER "8 9 " ANEW "10 11 " FURTHER);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
@@ -246,7 +246,7 @@ static void a_new_write_ahead_log_is_a_gap(void **state)
     make_database("WAL");
     sqlite3 *const reader = open_plain();
     run(reader, "SELECT * FROM t");
-    write_elsewhere(UPDATE);
+    write_elsewhere(update);
     assert_gaps(reader, "4 - " ANEW);
     assert_int_equal(sqlite3_close(reader), SQLITE_OK);
 }
@@ -254,9 +254,9 @@ static void a_new_write_ahead_log_is_a_gap(void **state)
 static void without_the_log_pages_tell(void **state)
 {
     (void)state;
-    static char GROW[] = "INSERT INTO t(y) VALUES (zeroblob(20000))";
+    static char grow[] = "INSERT INTO t(y) VALUES (zeroblob(20000))";
     make_database("WAL");
-    write_elsewhere(GROW);
+    write_elsewhere(grow);
     assert_gaps_anew("4 - " MOVED);
 }
 
@@ -266,12 +266,12 @@ static void our_own_library_without_capture_makes_a_gap(void **state)
     for (int i = 0; i < 4; i++) {
         make_database(JOURNALS[i]);
         sqlite3 *const db = open_captured();
-        run(db, UPDATE);
+        run(db, update);
         run(db, "PRAGMA capture_data_changes_conn('off')");
         assert_gaps(db, "");
-        run(db, UPDATE);
+        run(db, update);
         run(db, "PRAGMA capture_data_changes_conn('full')");
-        run(db, UPDATE);
+        run(db, update);
         assert_gaps(db, i < 3 ? "6 7 " MOVED : "6 7 " FURTHER);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
     }
@@ -299,22 +299,22 @@ static void switching_within_a_transaction_is_a_gap_if_something_is_written(void
 static void a_lost_mark_is_told(void **state)
 {
     (void)state;
-    static char INSERT[] = "INSERT INTO turso_cdc(change_type) VALUES (2)";
+    static char insert[] = "INSERT INTO turso_cdc(change_type) VALUES (2)";
     make_database("DELETE");
-    write_elsewhere(INSERT);
+    write_elsewhere(insert);
     assert_gaps_anew("5 - the log has no mark: another SQLite has written it\n");
 }
 
 static void a_gap_that_cannot_be_kept_stays_in_sight(void **state)
 {
     (void)state;
-    static char DROP[] = "DROP TABLE turso_cdc_version";
+    static char drop[] = "DROP TABLE turso_cdc_version";
     make_database("DELETE");
     sqlite3 *const db = open_captured();
-    run(db, UPDATE);
-    write_elsewhere(DROP);
-    run(db, UPDATE);
-    run(db, UPDATE);
+    run(db, update);
+    write_elsewhere(drop);
+    run(db, update);
+    run(db, update);
     assert_gaps_anew("6 - " MOVED);
     run(db, "PRAGMA capture_data_changes_conn('off'); PRAGMA capture_data_changes_conn('full')");
     assert_gaps(db, "6 7 " MOVED);
