@@ -62,7 +62,15 @@ add_library(weir_sqlite_object OBJECT ${weir_sqlite_directory}/unit.c
             ${weir_sqlite_patched}/sqlite3.inc)
 target_link_libraries(weir_sqlite_object PRIVATE weir_sqlite_flags weir_sqlite_warnings)
 
-add_library(weir_sqlite STATIC $<TARGET_OBJECTS:weir_sqlite_object>)
+# In the static library what is hidden is local, so that no name of ours meets one of libweir.
+set(weir_sqlite_local ${weir_sqlite_directory}/sqlite3.o)
+add_custom_command(OUTPUT ${weir_sqlite_local}
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden $<TARGET_OBJECTS:weir_sqlite_object>
+            ${weir_sqlite_local}
+    DEPENDS weir_sqlite_object $<TARGET_OBJECTS:weir_sqlite_object>
+    COMMENT "Hiding the inner names of SQLite" VERBATIM)
+set_source_files_properties(${weir_sqlite_local} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+add_library(weir_sqlite STATIC ${weir_sqlite_local})
 target_include_directories(weir_sqlite SYSTEM INTERFACE ${weir_sqlite_fetched})
 target_link_libraries(weir_sqlite PUBLIC weir_flags ${CMAKE_DL_LIBS})
 
