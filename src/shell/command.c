@@ -27,6 +27,7 @@ typedef struct Command {
     const char *usage;
     size_t least_count;
     size_t most_count;
+    unsigned sessions; /* kinds of databases for which there is such a command */
     CommandRun run;
     const char *help;
 } Command;
@@ -187,15 +188,13 @@ static void run_show(Shell *shell, const Arguments *arguments, Place place)
 
 static void run_version(Shell *shell, const Arguments *arguments, Place place)
 {
+    Text version = {0};
     (void)arguments;
-    WeirResult *const result = weir_shell_query(shell, "SELECT system.main.version()", place);
-    WeirError err;
-    bool has_row = false;
-    if (result != NULL && weir_result_next(result, &has_row, &err) == WEIR_OK && has_row) {
-        weir_output_printf(&shell->output, "Weir v%s, DuckDB %s\n", weir_version(),
-                           weir_result_text(result, 0, NULL));
-    }
-    weir_shell_end_query(shell, result);
+    (void)place;
+    shell->session.type->put_version(shell->session.handle, &version);
+    weir_output_printf(&shell->output, "Weir v%s, %s\n", weir_version(),
+                       weir_text_string(&version));
+    weir_text_deinit(&version);
 }
 
 /* .watch, .watch VIEW, .watch VIEW snapshot, .watch off, .watch off VIEW. */
@@ -218,17 +217,30 @@ static void run_help(Shell *shell, const Arguments *arguments, Place place);
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
+enum { IN_DUCKDB = SESSION_DUCKDB, IN_BOTH = SESSION_DUCKDB | SESSION_SQLITE };
+
 static const Command COMMANDS[] = {
-#define X(name, usage, least, most, run, help) {"." name, usage, least, most, run, help},
+#define X(name, usage, least, most, sessions, run, help) \
+    {"." name, usage, least, most, IN_##sessions, run, help},
 #include "shell/commands.def"
 #undef X
 };
 
 enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
-const char *weir_command_name(size_t index)
+size_t weir_command_count(void)
 {
-    return index < COMMAND_COUNT ? COMMANDS[index].name : NULL;
+    return COMMAND_COUNT;
+}
+
+static bool is_known(const Shell *shell, const Command *command)
+{
+    return (command->sessions & shell->session.type->kind) != 0;
+}
+
+const char *weir_command_name(const Shell *shell, size_t index)
+{
+    return is_known(shell, &COMMANDS[index]) ? COMMANDS[index].name : NULL;
 }
 
 /* The command of that name, or the only one that begins so; NULL after telling why there is none. */
@@ -237,6 +249,9 @@ static const Command *find_command(Shell *shell, const char *name, Place place)
     const Command *found = NULL;
     size_t count = 0;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (!is_known(shell, &COMMANDS[i])) {
+            continue;
+        }
         if (strcasecmp(COMMANDS[i].name, name) == 0) {
             return &COMMANDS[i];
         }
@@ -272,7 +287,7 @@ static void run_help(Shell *shell, const Arguments *arguments, Place place)
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         const Command *const command = &COMMANDS[i];
-        if (only == NULL || only == command) {
+        if (only == NULL ? is_known(shell, command) : only == command) {
             weir_output_printf(&shell->output, "%-10s %-10s %s\n", command->name, command->usage,
                                command->help);
         }

@@ -9,7 +9,9 @@ void weir_command_tables(Shell *shell, const char *pattern, Place place);
 void weir_command_views(Shell *shell, const char *pattern, Place place);
 void weir_command_schema(Shell *shell, const char *pattern, Place place);
 
-/* The name of the command at a place of the list, with its dot; NULL behind the last one. */
-const char *weir_command_name(size_t index);
+/* The name of the command at a place of the list, with its dot; NULL if this database has no use for
+ * it. */
+size_t weir_command_count(void);
+const char *weir_command_name(const Shell *shell, size_t index);
 
 #endif

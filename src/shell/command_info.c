@@ -43,7 +43,7 @@ void weir_command_tables(Shell *shell, const char *pattern, Place place)
 {
     Text sql = {0};
     weir_text_puts(&sql, "SELECT name FROM ");
-    weir_relations_put(&sql);
+    shell->session.type->put_relations(&sql);
     weir_text_puts(&sql, " WHERE kind <= 3");
     put_like(&sql, "name", pattern);
     weir_text_puts(&sql, " ORDER BY name");
@@ -52,10 +52,11 @@ void weir_command_tables(Shell *shell, const char *pattern, Place place)
     size_t capacity = 0;
     WeirError err = {0};
     bool has_row = true;
-    WeirResult *const result = weir_shell_query(shell, sql.data, place);
-    while (result != NULL && weir_print_next(result, &has_row, &err) == WEIR_OK && has_row) {
+    const Rows result = weir_shell_query(shell, sql.data, place);
+    while (weir_rows_exist(result) && weir_print_next(result, &has_row, &err) == WEIR_OK &&
+           has_row) {
         size_t size = 0;
-        const char *const name = weir_result_text(result, 0, &size);
+        const char *const name = weir_rows_text(result, 0, &size);
         if (count == capacity) {
             capacity = capacity == 0 ? 64 : capacity * 2;
             names = weir_shell_realloc(names, capacity * sizeof *names);
@@ -73,7 +74,7 @@ void weir_command_tables(Shell *shell, const char *pattern, Place place)
     }
     free(names);
     weir_text_deinit(&sql);
-    if (result != NULL) {
+    if (weir_rows_exist(result)) {
         weir_shell_end_query(shell, result);
     }
 }
@@ -97,23 +98,24 @@ void weir_command_schema(Shell *shell, const char *pattern, Place place)
 {
     Text sql = {0};
     weir_text_puts(&sql, "SELECT sql FROM ");
-    weir_relations_put(&sql);
+    shell->session.type->put_relations(&sql);
     weir_text_puts(&sql, " WHERE sql IS NOT NULL");
     put_like(&sql, "name", pattern);
     weir_text_puts(&sql, " ORDER BY kind, place");
     WeirError err = {0};
     bool has_row = false;
-    WeirResult *const result = weir_shell_query(shell, sql.data, place);
-    while (result != NULL && weir_print_next(result, &has_row, &err) == WEIR_OK && has_row) {
+    const Rows result = weir_shell_query(shell, sql.data, place);
+    while (weir_rows_exist(result) && weir_print_next(result, &has_row, &err) == WEIR_OK &&
+           has_row) {
         size_t size = 0;
-        const char *const text = weir_result_text(result, 0, &size);
+        const char *const text = weir_rows_text(result, 0, &size);
         weir_output_write(&shell->output, text, size);
         weir_output_puts(&shell->output, ";\n");
     }
     if (err.code != WEIR_OK) {
         weir_shell_fail(shell, &err, place);
     }
-    if (result != NULL) {
+    if (weir_rows_exist(result)) {
         weir_shell_end_query(shell, result);
     }
     weir_text_deinit(&sql);

@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "shell/command.h"
-#include "shell/relations.h"
 
 enum { MOST_CHOICES = 200 };
 
@@ -25,11 +24,11 @@ static void add_choice(Completion *completion, const char *text, size_t size)
     weir_text_append(choice, text, size);
 }
 
-static void add_commands(Completion *completion, const char *word)
+static void add_commands(Completion *completion, const Shell *shell, const char *word)
 {
-    for (size_t i = 0; weir_command_name(i) != NULL; i++) {
-        const char *const name = weir_command_name(i);
-        if (strncasecmp(name, word, strlen(word)) == 0) {
+    for (size_t i = 0; i < weir_command_count(); i++) {
+        const char *const name = weir_command_name(shell, i);
+        if (name != NULL && strncasecmp(name, word, strlen(word)) == 0) {
             add_choice(completion, name, strlen(name));
         }
     }
@@ -43,33 +42,20 @@ static void add_names(Completion *completion, Shell *shell, const char *word)
         has_lower = has_lower || islower((unsigned char)*c);
     }
     Text sql = {0};
-    weir_text_printf(
-        &sql,
-        "SELECT DISTINCT name FROM (SELECT system.main.%s(unnest(system.main.list_concat((SELECT "
-        "system.main.\"list\"(keyword_name) FROM system.main.duckdb_keywords()), "
-        "system.main.list_value('materialized', 'refresh', 'replace')))) AS name UNION ALL SELECT "
-        "name FROM ",
-        has_lower ? "lower" : "upper");
-    weir_relations_put(&sql);
-    weir_text_puts(&sql,
-                   " UNION ALL SELECT column_name FROM system.main.duckdb_columns() WHERE NOT "
-                   "internal AND table_name <> '_dbsp_views') "
-                   "WHERE system.main.starts_with(system.main.lower(name), system.main.lower(");
-    weir_text_put_literal(&sql, word);
-    weir_text_printf(&sql, ")) ORDER BY name LIMIT %d", MOST_CHOICES);
+    shell->session.type->put_choices(&sql, word, has_lower, MOST_CHOICES);
     WeirError err;
     bool has_row = false;
-    WeirResult *result = NULL;
-    if (weir_execute(shell->db, sql.data, NULL, &result, &err) == WEIR_OK) {
-        while (weir_result_next(result, &has_row, &err) == WEIR_OK && has_row) {
+    Rows result = {0};
+    if (weir_session_execute(&shell->session, sql.data, NULL, &result, &err) == WEIR_OK) {
+        while (weir_rows_next(result, &has_row, &err) == WEIR_OK && has_row) {
             size_t size = 0;
-            const char *const name = weir_result_text(result, 0, &size);
+            const char *const name = weir_rows_text(result, 0, &size);
             if (name != NULL) {
                 add_choice(completion, name, size);
             }
         }
     }
-    weir_result_free(result);
+    weir_rows_free(result);
     weir_text_deinit(&sql);
 }
 
@@ -111,7 +97,7 @@ void weir_complete(Shell *shell, const char *before, size_t size, Completion *ou
     Text word = {0};
     weir_text_append(&word, before + start, out->word_size);
     if (is_command) {
-        add_commands(out, word.data);
+        add_commands(out, shell, word.data);
     } else {
         add_names(out, shell, word.data);
     }

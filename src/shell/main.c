@@ -72,7 +72,9 @@ static int run(Options *options)
         (void)fputs("Error: cannot watch for signals\n", stderr);
         return 1;
     }
-    if (weir_shell_open(&shell, options->path)) {
+    const SessionType *const type =
+        options->is_sqlite ? &WEIR_SESSION_SQLITE : weir_session_type_of(options->path);
+    if (weir_shell_open(&shell, type, options->path)) {
         run_tasks(&shell, options);
     }
     weir_shell_close(&shell);

@@ -51,6 +51,7 @@ static bool set_init(Options *options, const char *argument)
     X(set_help, wants_help, true)              \
     X(set_version, wants_version, true)        \
     X(set_snapshot, wants_snapshot, true)      \
+    X(set_sqlite, is_sqlite, true)             \
     X(set_header, style.has_no_header, false)  \
     X(set_noheader, style.has_no_header, true) \
     X(set_box, style.mode, PRINT_BOX)          \
@@ -101,7 +102,8 @@ void weir_options_help(void)
 {
     (void)puts("weir [OPTION...] [FILE] [SQL]\n"
                "\n"
-               "A shell for DuckDB databases whose materialized views keep themselves current.\n"
+               "A shell for DuckDB databases whose materialized views keep themselves current,\n"
+               "and for SQLite databases that record what changes in them.\n"
                "FILE is a database; without it, one in memory. SQL, -c and -f are run in their\n"
                "order; without any, weir reads the terminal or standard input.\n");
     for (size_t i = 0; i < OPTION_COUNT; i++) {

@@ -21,6 +21,7 @@ typedef struct Options {
     size_t watch_count;
     PrintStyle style; /* moved out by whoever uses it */
     bool is_bail;
+    bool is_sqlite; /* whatever the file says */
     bool wants_help;
     bool wants_version;
     bool wants_snapshot; /* watching begins with the rows of the views */

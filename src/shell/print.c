@@ -64,14 +64,14 @@ const char *weir_print_separator(const PrintStyle *style)
     return style->has_separator ? weir_text_string(&style->separator) : usual;
 }
 
-WeirStatus weir_print_next(WeirResult *result, bool *has_row, WeirError *err)
+WeirStatus weir_print_next(Rows result, bool *has_row, WeirError *err)
 {
     if (weir_signals_is_interrupted()) {
         *has_row = false;
         *err = (WeirError){.code = WEIR_ERR_INTERRUPTED};
         return err->code;
     }
-    return weir_result_next(result, has_row, err);
+    return weir_rows_next(result, has_row, err);
 }
 
 /* ---- CSV and list --------------------------------------------------------------------------- */
@@ -121,28 +121,27 @@ static void put_field(Output *output, const FieldStyle *style, size_t column, co
     }
 }
 
-static WeirStatus print_fields(Output *output, const PrintStyle *style, WeirResult *result,
-                               WeirError *err)
+static WeirStatus print_fields(Output *output, const PrintStyle *style, Rows result, WeirError *err)
 {
     const FieldStyle fields = {.is_csv = style->mode == PRINT_CSV,
                                .separator = weir_print_separator(style),
                                .null_text = weir_print_null_text(style)};
     const char *const line_end = fields.is_csv ? "\r\n" : "\n";
-    const size_t count = weir_result_column_count(result);
+    const size_t count = weir_rows_column_count(result);
     for (size_t i = 0; i < count && !style->has_no_header; i++) {
-        const char *const name = weir_result_column_name(result, i);
+        const char *const name = weir_rows_column_name(result, i);
         put_field(output, &fields, i, name, strlen(name));
     }
     weir_output_puts(output, style->has_no_header ? "" : line_end);
     for (;;) {
         bool has_row = false;
         const WeirStatus status = weir_print_next(result, &has_row, err);
-        if (status != WEIR_OK || !has_row) {
+        if (status != WEIR_OK || !has_row || output->is_gone) {
             return status;
         }
         for (size_t i = 0; i < count; i++) {
             size_t size = 0;
-            const char *const value = weir_result_text(result, i, &size);
+            const char *const value = weir_rows_text(result, i, &size);
             put_field(output, &fields, i, value, size);
         }
         weir_output_puts(output, line_end);
@@ -152,13 +151,12 @@ static WeirStatus print_fields(Output *output, const PrintStyle *style, WeirResu
 /* ---- line ----------------------------------------------------------------------------------- */
 
 /* name = value, a column a line, the names right-aligned, an empty line between rows. */
-static WeirStatus print_lines(Output *output, const PrintStyle *style, WeirResult *result,
-                              WeirError *err)
+static WeirStatus print_lines(Output *output, const PrintStyle *style, Rows result, WeirError *err)
 {
-    const size_t count = weir_result_column_count(result);
+    const size_t count = weir_rows_column_count(result);
     size_t name_width = 5;
     for (size_t i = 0; i < count; i++) {
-        const char *const name = weir_result_column_name(result, i);
+        const char *const name = weir_rows_column_name(result, i);
         const size_t width = weir_utf8_width(name, strlen(name));
         name_width = width > name_width ? width : name_width;
     }
@@ -166,15 +164,15 @@ static WeirStatus print_lines(Output *output, const PrintStyle *style, WeirResul
     for (;;) {
         bool has_row = false;
         const WeirStatus status = weir_print_next(result, &has_row, err);
-        if (status != WEIR_OK || !has_row) {
+        if (status != WEIR_OK || !has_row || output->is_gone) {
             return status;
         }
         weir_output_puts(output, is_first ? "" : "\n");
         is_first = false;
         for (size_t i = 0; i < count; i++) {
             size_t size = 0;
-            const char *const name = weir_result_column_name(result, i);
-            const char *const value = weir_result_text(result, i, &size);
+            const char *const name = weir_rows_column_name(result, i);
+            const char *const value = weir_rows_text(result, i, &size);
             weir_output_repeat(output, " ", name_width - weir_utf8_width(name, strlen(name)));
             weir_output_puts(output, name);
             weir_output_puts(output, " = ");
@@ -191,26 +189,26 @@ static WeirStatus print_lines(Output *output, const PrintStyle *style, WeirResul
 /* ---- plans ---------------------------------------------------------------------------------- */
 
 /* What EXPLAIN and dbsp_explain give is a drawing of many lines, not a table. */
-static bool is_plan(const WeirResult *result)
+static bool is_plan(Rows result)
 {
-    const size_t count = weir_result_column_count(result);
-    const char *const last = count == 0 ? "" : weir_result_column_name(result, count - 1);
-    return (count == 2 && strcmp(weir_result_column_name(result, 0), "explain_key") == 0 &&
+    const size_t count = weir_rows_column_count(result);
+    const char *const last = count == 0 ? "" : weir_rows_column_name(result, count - 1);
+    return (count == 2 && strcmp(weir_rows_column_name(result, 0), "explain_key") == 0 &&
             strcmp(last, "explain_value") == 0) ||
            (count == 1 && strcmp(last, "explain") == 0);
 }
 
-static WeirStatus print_plan(Output *output, WeirResult *result, WeirError *err)
+static WeirStatus print_plan(Output *output, Rows result, WeirError *err)
 {
-    const size_t column = weir_result_column_count(result) - 1;
+    const size_t column = weir_rows_column_count(result) - 1;
     for (;;) {
         bool has_row = false;
         const WeirStatus status = weir_print_next(result, &has_row, err);
-        if (status != WEIR_OK || !has_row) {
+        if (status != WEIR_OK || !has_row || output->is_gone) {
             return status;
         }
         size_t size = 0;
-        const char *const value = weir_result_text(result, column, &size);
+        const char *const value = weir_rows_text(result, column, &size);
         if (value != NULL) {
             weir_output_write(output, value, size);
             weir_output_puts(output, size > 0 && value[size - 1] == '\n' ? "" : "\n");
@@ -218,8 +216,7 @@ static WeirStatus print_plan(Output *output, WeirResult *result, WeirError *err)
     }
 }
 
-WeirStatus weir_print_result(Output *output, const PrintStyle *style, WeirResult *result,
-                             WeirError *err)
+WeirStatus weir_print_result(Output *output, const PrintStyle *style, Rows result, WeirError *err)
 {
     switch (style->mode) {
     case PRINT_BOX:

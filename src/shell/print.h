@@ -3,8 +3,8 @@
 #define WEIR_SHELL_PRINT_H
 
 #include "shell/output.h"
+#include "shell/rows.h"
 #include "shell/text.h"
-#include "weir.h"
 
 /* X(MODE, "name"): as .mode and the options call them. */
 #define PRINT_MODES(X) \
@@ -42,22 +42,20 @@ const char *weir_print_null_text(const PrintStyle *style);
 bool weir_print_set_separator(PrintStyle *style, const char *text);
 const char *weir_print_separator(const PrintStyle *style);
 
-/* Prints all rows of the result. Fails as weir_result_next does, or with WEIR_ERR_INTERRUPTED. */
-WeirStatus weir_print_result(Output *output, const PrintStyle *style, WeirResult *result,
-                             WeirError *err);
+/* Prints all rows of the result. Fails as weir_rows_next does, or with WEIR_ERR_INTERRUPTED. */
+WeirStatus weir_print_result(Output *output, const PrintStyle *style, Rows result, WeirError *err);
 
 /* Steps to the next row; interrupts count as failures. For the modes' own files. */
-WeirStatus weir_print_next(WeirResult *result, bool *has_row, WeirError *err);
+WeirStatus weir_print_next(Rows result, bool *has_row, WeirError *err);
 
 /* A text in JSON's quotes, and the row that a result is at as an object. */
 void weir_print_json_string(Output *output, const char *bytes, size_t size);
-void weir_print_json_row(Output *output, WeirResult *result);
+void weir_print_json_row(Output *output, Rows result);
 
 /* The modes that have a file of their own. */
-WeirStatus weir_print_json(Output *output, WeirResult *result, WeirError *err);
-WeirStatus weir_print_box(Output *output, const PrintStyle *style, WeirResult *result,
-                          WeirError *err);
-WeirStatus weir_print_markdown(Output *output, const PrintStyle *style, WeirResult *result,
+WeirStatus weir_print_json(Output *output, Rows result, WeirError *err);
+WeirStatus weir_print_box(Output *output, const PrintStyle *style, Rows result, WeirError *err);
+WeirStatus weir_print_markdown(Output *output, const PrintStyle *style, Rows result,
                                WeirError *err);
 
 #endif

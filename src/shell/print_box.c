@@ -39,6 +39,7 @@ typedef struct Box {
     BoxColumn *columns; /* owned; what is shown, from left to right */
     size_t column_count;
     bool has_header;
+    bool has_types;        /* the columns have types to show */
     size_t footer_width;   /* 0 = no footer */
     char rows_text[80];    /* "12 rows (4 shown)" */
     char columns_text[80]; /* the same of columns; may be empty */
@@ -185,7 +186,9 @@ static void put_box(const Box *box)
     put_rule(box, "┌", "┬", "┐");
     if (box->has_header) {
         put_heads(box, box->names);
-        put_heads(box, box->types);
+        if (box->has_types) {
+            put_heads(box, box->types);
+        }
         if (shown_count > 0) {
             put_rule(box, "├", "┼", "┤");
         }
@@ -322,15 +325,16 @@ static void layout(Box *box, const PrintStyle *style)
     layout_footer(box);
 }
 
-static void read_heads(Box *box, const WeirResult *result)
+static void read_heads(Box *box, Rows result)
 {
     const size_t count = box->table.column_count;
     box->names = weir_shell_alloc(count * sizeof(Text));
     box->types = weir_shell_alloc(count * sizeof(Text));
     for (size_t i = 0; i < count; i++) {
-        const char *const name = weir_result_column_name(result, i);
+        const char *const name = weir_rows_column_name(result, i);
         weir_text_put_visible(&box->names[i], name, strlen(name));
-        weir_type_name_append(&box->types[i], weir_result_column_type(result, i));
+        weir_type_name_append(&box->types[i], weir_rows_column_type(result, i));
+        box->has_types = box->has_types || box->types[i].size > 0;
     }
 }
 
@@ -346,8 +350,7 @@ static void box_deinit(Box *box)
     weir_table_deinit(&box->table);
 }
 
-WeirStatus weir_print_box(Output *output, const PrintStyle *style, WeirResult *result,
-                          WeirError *err)
+WeirStatus weir_print_box(Output *output, const PrintStyle *style, Rows result, WeirError *err)
 {
     Box box = {.output = output, .has_header = !style->has_no_header};
     const size_t max_rows = output->is_terminal ? style->max_rows : 0;

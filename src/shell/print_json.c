@@ -78,26 +78,26 @@ static void put_number(Output *output, const char *value, size_t size)
     weir_output_write(output, value + sign_size, size - sign_size);
 }
 
-static void put_value(Output *output, WeirResult *result, size_t column)
+static void put_value(Output *output, Rows result, size_t column)
 {
     size_t size = 0;
-    const char *const value = weir_result_text(result, column, &size);
+    const char *const value = weir_rows_text(result, column, &size);
     if (value == NULL) {
         weir_output_puts(output, "null");
-    } else if (weir_result_is_numeric(result, column) && is_number(value)) {
+    } else if (weir_rows_is_numeric(result, column) && is_number(value)) {
         put_number(output, value, size);
-    } else if (strcmp(weir_result_column_type(result, column), "BOOLEAN") == 0) {
+    } else if (strcmp(weir_rows_column_type(result, column), "BOOLEAN") == 0) {
         weir_output_write(output, value, size);
     } else {
         weir_print_json_string(output, value, size);
     }
 }
 
-void weir_print_json_row(Output *output, WeirResult *result)
+void weir_print_json_row(Output *output, Rows result)
 {
-    const size_t count = weir_result_column_count(result);
+    const size_t count = weir_rows_column_count(result);
     for (size_t i = 0; i < count; i++) {
-        const char *const name = weir_result_column_name(result, i);
+        const char *const name = weir_rows_column_name(result, i);
         weir_output_putc(output, i == 0 ? '{' : ',');
         weir_print_json_string(output, name, strlen(name));
         weir_output_putc(output, ':');
@@ -106,7 +106,7 @@ void weir_print_json_row(Output *output, WeirResult *result)
     weir_output_putc(output, '}');
 }
 
-WeirStatus weir_print_json(Output *output, WeirResult *result, WeirError *err)
+WeirStatus weir_print_json(Output *output, Rows result, WeirError *err)
 {
     const char *before = "[";
     for (;;) {
@@ -115,7 +115,7 @@ WeirStatus weir_print_json(Output *output, WeirResult *result, WeirError *err)
         if (status != WEIR_OK) {
             return status;
         }
-        if (!has_row) {
+        if (!has_row || output->is_gone) {
             break;
         }
         weir_output_puts(output, before);

@@ -47,12 +47,12 @@ static void put_row(Output *output, const Table *table, const char *text, const 
     weir_output_puts(output, "|\n");
 }
 
-static void put_header(Output *output, Table *table, const WeirResult *result)
+static void put_header(Output *output, Table *table, Rows result)
 {
     Text text = {0};
     Cell *const cells = weir_shell_alloc(table->column_count * sizeof *cells);
     for (size_t i = 0; i < table->column_count; i++) {
-        const char *const name = weir_result_column_name(result, i);
+        const char *const name = weir_rows_column_name(result, i);
         cells[i].offset = text.size;
         write_cell(&text, name, strlen(name));
         cells[i].size = text.size - cells[i].offset;
@@ -67,8 +67,7 @@ static void put_header(Output *output, Table *table, const WeirResult *result)
     weir_text_deinit(&text);
 }
 
-WeirStatus weir_print_markdown(Output *output, const PrintStyle *style, WeirResult *result,
-                               WeirError *err)
+WeirStatus weir_print_markdown(Output *output, const PrintStyle *style, Rows result, WeirError *err)
 {
     Table table;
     const WeirStatus status =

@@ -82,7 +82,8 @@ static const char *run_first(Shell *shell, const char *text, Place place, bool i
     if (*text == '.') {
         return run_command(shell, text, place, is_whole);
     }
-    return is_whole || weir_is_complete(text) ? weir_shell_run(shell, text, place) : NULL;
+    return is_whole || shell->session.type->is_complete(text) ? weir_shell_run(shell, text, place)
+                                                              : NULL;
 }
 
 static void skip_byte_order_mark(Script *script)
@@ -102,7 +103,7 @@ void weir_script_run(Script *script, Shell *shell, bool is_whole)
     const char *const text = weir_text_string(&script->pending);
     const char *at = text;
     while (!weir_shell_is_stopped(shell)) {
-        const char *const start = weir_next_statement(at);
+        const char *const start = shell->session.type->next_statement(at);
         if (start == NULL) {
             at = is_whole ? text + script->pending.size : at;
             break;

@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "shell/progress.h"
 #include "shell/signals.h"
 #include "shell/watch.h"
 
@@ -94,29 +93,27 @@ void weir_shell_flush(Shell *shell, Place place)
 
 /* ---- the database --------------------------------------------------------------------------- */
 
-bool weir_shell_open(Shell *shell, const char *path)
+bool weir_shell_open(Shell *shell, const SessionType *type, const char *path)
 {
     WeirError err;
     shell->path = path;
     shell->exit_status = -1;
     shell->style.max_rows = BOX_ROWS;
     weir_output_init(&shell->output);
-    if (weir_open(path, &shell->db, &err) != WEIR_OK) {
+    if (weir_session_open(&shell->session, type, path, &err) != WEIR_OK) {
         weir_shell_fail(shell, &err, (Place){0});
         return false;
     }
-    weir_signals_set_db(shell->db);
-    weir_progress_set_up(shell->db);
+    weir_signals_set_target(type->interrupt, shell->session.handle);
     return true;
 }
 
 void weir_shell_close(Shell *shell)
 {
     weir_signals_enter(ACTIVITY_IDLE);
-    weir_signals_set_db(NULL);
+    weir_signals_set_target(NULL, NULL);
     weir_watch_remove(shell, NULL, (Place){0});
-    weir_close(shell->db);
-    shell->db = NULL;
+    weir_session_close(&shell->session);
     weir_shell_flush(shell, (Place){0});
     weir_output_deinit(&shell->output);
     weir_text_deinit(&shell->style.null_text);
@@ -156,7 +153,7 @@ static void put_time(Shell *shell, const Clock *from)
 static void put_warnings(Shell *shell, Place place)
 {
     WeirError warning;
-    while (weir_take_warning(shell->db, &warning)) {
+    while (shell->session.type->take_warning(shell->session.handle, &warning)) {
         weir_output_flush(&shell->output);
         put_error("Warning", &warning, place);
     }
@@ -167,10 +164,10 @@ bool weir_shell_is_stopped(const Shell *shell)
     return shell->must_stop || shell->is_interrupted;
 }
 
-static void print_result(Shell *shell, WeirResult *result, Place place)
+static void print_result(Shell *shell, Rows result, Place place)
 {
     WeirError err;
-    if (result != NULL && weir_result_has_rows(result) &&
+    if (weir_rows_exist(result) &&
         weir_print_result(&shell->output, &shell->style, result, &err) != WEIR_OK) {
         weir_shell_fail(shell, &err, place);
     }
@@ -179,13 +176,11 @@ static void print_result(Shell *shell, WeirResult *result, Place place)
 const char *weir_shell_run(Shell *shell, const char *sql, Place place)
 {
     WeirError err;
-    WeirResult *result = NULL;
+    Rows result = {0};
     const char *tail = sql;
     const Clock from = clock_now();
     weir_signals_enter(ACTIVITY_RUNNING);
-    weir_progress_begin();
-    const WeirStatus status = weir_execute(shell->db, sql, &tail, &result, &err);
-    weir_progress_end();
+    const WeirStatus status = weir_session_execute(&shell->session, sql, &tail, &result, &err);
     if (status == WEIR_OK) {
         print_result(shell, result, place);
     } else {
@@ -201,29 +196,29 @@ const char *weir_shell_run(Shell *shell, const char *sql, Place place)
     return tail;
 }
 
-WeirResult *weir_shell_query(Shell *shell, const char *sql, Place place)
+Rows weir_shell_query(Shell *shell, const char *sql, Place place)
 {
     WeirError err;
-    WeirResult *result = NULL;
+    Rows result = {0};
     weir_signals_enter(ACTIVITY_RUNNING);
-    if (weir_execute(shell->db, sql, NULL, &result, &err) != WEIR_OK) {
+    if (weir_session_execute(&shell->session, sql, NULL, &result, &err) != WEIR_OK) {
         weir_shell_fail(shell, &err, place);
-        weir_shell_end_query(shell, NULL);
+        weir_shell_end_query(shell, (Rows){0});
     }
     return result;
 }
 
-void weir_shell_end_query(Shell *shell, WeirResult *result)
+void weir_shell_end_query(Shell *shell, Rows result)
 {
-    weir_result_free(result);
+    weir_rows_free(result);
     shell->is_interrupted = shell->is_interrupted || weir_signals_is_interrupted();
     weir_signals_enter(shell->is_interactive ? ACTIVITY_EDITING : ACTIVITY_IDLE);
 }
 
 void weir_shell_print_query(Shell *shell, const char *sql, Place place)
 {
-    WeirResult *const result = weir_shell_query(shell, sql, place);
-    if (result != NULL) {
+    const Rows result = weir_shell_query(shell, sql, place);
+    if (weir_rows_exist(result)) {
         print_result(shell, result, place);
         weir_shell_flush(shell, place);
         weir_shell_end_query(shell, result);

@@ -4,12 +4,12 @@
 
 #include "shell/output.h"
 #include "shell/print.h"
-#include "weir.h"
+#include "shell/session.h"
 
 typedef struct Watch Watch;
 
 typedef struct Shell {
-    WeirDb *db;       /* owned */
+    Session session;
     const char *path; /* borrowed; NULL = in memory */
     Output output;
     PrintStyle style;
@@ -32,7 +32,7 @@ typedef struct Place {
 } Place;
 
 /* Opens the database; false after telling why not. */
-bool weir_shell_open(Shell *shell, const char *path);
+bool weir_shell_open(Shell *shell, const SessionType *type, const char *path);
 void weir_shell_close(Shell *shell);
 
 /* True if nothing more of the present input is to be run. */
@@ -51,10 +51,10 @@ void weir_shell_flush(Shell *shell, Place place);
  * place behind the statement. */
 const char *weir_shell_run(Shell *shell, const char *sql, Place place);
 
-/* Runs a query of the shell's own; NULL after telling why it failed. The result goes back to
+/* Runs a query of the shell's own; no rows exist after telling why it failed. They go back to
  * weir_shell_end_query. */
-WeirResult *weir_shell_query(Shell *shell, const char *sql, Place place);
-void weir_shell_end_query(Shell *shell, WeirResult *result); /* NULL is allowed */
+Rows weir_shell_query(Shell *shell, const char *sql, Place place);
+void weir_shell_end_query(Shell *shell, Rows result); /* {0} is allowed */
 
 /* Runs a query of the shell's own and prints its result. */
 void weir_shell_print_query(Shell *shell, const char *sql, Place place);

@@ -10,9 +10,10 @@
 
 /* One a program: signals belong to the process. */
 static struct {
-    pthread_mutex_t lock;       /* protects activity and db */
+    pthread_mutex_t lock;       /* protects activity and the target */
     Activity activity;          /* of the main thread */
-    WeirDb *db;                 /* borrowed */
+    void (*interrupt)(void *);  /* the target of Ctrl-C */
+    void *handle;               /* borrowed */
     atomic_bool is_interrupted; /* read between rows, without the lock */
     atomic_bool is_stopping;
     bool is_started;
@@ -47,8 +48,8 @@ static void handle_interrupt(void)
         if (atomic_exchange(&watch.is_interrupted, true)) {
             weir_signals_die(SIGINT);
         }
-        if (watch.db != NULL) {
-            weir_interrupt(watch.db);
+        if (watch.interrupt != NULL) {
+            watch.interrupt(watch.handle);
         }
         break;
     case ACTIVITY_EDITING: send_event(EVENT_INTERRUPT); break;
@@ -110,10 +111,11 @@ void weir_signals_stop(void)
     }
 }
 
-void weir_signals_set_db(WeirDb *db)
+void weir_signals_set_target(void (*interrupt)(void *handle), void *handle)
 {
     pthread_mutex_lock(&watch.lock);
-    watch.db = db;
+    watch.interrupt = interrupt;
+    watch.handle = handle;
     pthread_mutex_unlock(&watch.lock);
 }
 

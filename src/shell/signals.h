@@ -1,14 +1,12 @@
 /* signals.h: Ctrl-C, and the signals a terminal sends, as events.
  *
  * The signals are blocked everywhere and one thread waits for them, so that nothing here runs in a
- * signal handler and weir_interrupt is called as it may be: from another thread. What Ctrl-C does
+ * signal handler and a database is interrupted as it may be: from another thread. What Ctrl-C does
  * depends on what the main thread is doing. */
 #ifndef WEIR_SHELL_SIGNALS_H
 #define WEIR_SHELL_SIGNALS_H
 
 #include <stdbool.h>
-
-#include "weir.h"
 
 typedef enum Activity {
     ACTIVITY_IDLE,    /* nothing worth keeping: Ctrl-C ends the program */
@@ -27,8 +25,8 @@ enum {
 bool weir_signals_start(void);
 void weir_signals_stop(void);
 
-/* The database that Ctrl-C interrupts; NULL = none (any more). */
-void weir_signals_set_db(WeirDb *db);
+/* What Ctrl-C calls, in another thread, to interrupt what runs; NULL = nothing (any more). */
+void weir_signals_set_target(void (*interrupt)(void *handle), void *handle);
 
 /* Says what the main thread does from now on. Entering RUNNING forgets earlier interrupts. */
 void weir_signals_enter(Activity activity);

@@ -55,16 +55,17 @@ const TableRow *weir_table_row(const Table *table, size_t place)
     return &table->rows[row_place(table, table->row_count - (shown_count - place))];
 }
 
-static TableRow read_row(const Table *table, WeirResult *result, const char *null_text,
-                         CellWriter writer)
+static TableRow read_row(Table *table, Rows result, const char *null_text, CellWriter writer)
 {
     Text text = {0};
     weir_text_append(&text, "", 0); /* a row of nothing has a text too */
     TableRow row = {.cells = weir_shell_alloc(table->column_count * sizeof(Cell))};
     for (size_t i = 0; i < table->column_count; i++) {
         size_t size = 0;
-        const char *const value = weir_result_text(result, i, &size);
+        const char *const value = weir_rows_text(result, i, &size);
         Cell *const cell = &row.cells[i];
+        TableColumn *const column = &table->columns[i];
+        column->is_number = column->is_number && weir_rows_is_numeric(result, i);
         cell->offset = text.size;
         if (value == NULL) {
             writer(&text, null_text, strlen(null_text));
@@ -107,10 +108,10 @@ static void measure_columns(Table *table)
     }
 }
 
-WeirStatus weir_table_read(Table *table, WeirResult *result, size_t max_rows, const char *null_text,
+WeirStatus weir_table_read(Table *table, Rows result, size_t max_rows, const char *null_text,
                            CellWriter writer, WeirError *err)
 {
-    const size_t count = weir_result_column_count(result);
+    const size_t count = weir_rows_column_count(result);
     *table = (Table){
         .column_count = count,
         .columns = weir_shell_alloc(count * sizeof(TableColumn)),
@@ -119,7 +120,7 @@ WeirStatus weir_table_read(Table *table, WeirResult *result, size_t max_rows, co
         .last_count = max_rows / 2,
     };
     for (size_t i = 0; i < count; i++) {
-        table->columns[i].is_number = weir_result_is_numeric(result, i);
+        table->columns[i].is_number = true;
     }
     for (;;) {
         bool has_row = false;

@@ -2,8 +2,8 @@
 #ifndef WEIR_SHELL_TABLE_H
 #define WEIR_SHELL_TABLE_H
 
+#include "shell/rows.h"
 #include "shell/text.h"
-#include "weir.h"
 
 /* How a value is written into a cell; text is what the writer appends to. */
 typedef void (*CellWriter)(Text *text, const char *bytes, size_t size);
@@ -20,8 +20,8 @@ typedef struct TableRow {
 } TableRow;
 
 typedef struct TableColumn {
-    size_t width; /* of the widest cell kept, headers not counted */
-    bool is_number;
+    size_t width;   /* of the widest cell kept, headers not counted */
+    bool is_number; /* all values kept are numbers, or NULL */
 } TableColumn;
 
 /* All rows, or the first and the last ones. */
@@ -39,7 +39,7 @@ typedef struct Table {
 
 /* Reads the whole result. Of more than max_rows + 3 rows only max_rows are kept (a gap takes three
  * lines itself); 0 = keep all. */
-WeirStatus weir_table_read(Table *table, WeirResult *result, size_t max_rows, const char *null_text,
+WeirStatus weir_table_read(Table *table, Rows result, size_t max_rows, const char *null_text,
                            CellWriter writer, WeirError *err);
 void weir_table_deinit(Table *table);
 

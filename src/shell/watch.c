@@ -66,8 +66,13 @@ void weir_watch_add(Shell *shell, const char *view, bool has_snapshot, Place pla
 {
     WeirError err;
     WeirChanges *changes = NULL;
+    WeirDb *const db = weir_session_duckdb(&shell->session);
+    if (db == NULL) {
+        weir_shell_fail_text(shell, place, "only views of DuckDB databases can be watched");
+        return;
+    }
     const int64_t since = has_snapshot ? WEIR_SINCE_SNAPSHOT : WEIR_SINCE_NOW;
-    if (weir_subscribe(shell->db, view, since, &changes, &err) != WEIR_OK) {
+    if (weir_subscribe(db, view, since, &changes, &err) != WEIR_OK) {
         weir_shell_fail(shell, &err, place);
         return;
     }
@@ -98,7 +103,7 @@ static void put_json(Output *output, const Watch *watch, WeirEvent event)
     }
     weir_output_printf(output,
                        ",\"weight\":%lld,\"row\":", (long long)weir_changes_weight(changes));
-    weir_print_json_row(output, weir_changes_row(changes));
+    weir_print_json_row(output, weir_rows_of_result(weir_changes_row(changes)));
     weir_output_puts(output, "}\n");
 }
 

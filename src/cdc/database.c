@@ -1,0 +1,151 @@
+/* database.c: opening a database file of SQLite, and its failures as ours. */
+#include "cdc/database.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { BUSY_MS = 5000 };
+
+/* ---- failures ------------------------------------------------------------------------------- */
+
+WeirStatus weir_cdc_fail(WeirError *err, WeirStatus code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    *err = (WeirError){.code = code};
+    (void)vsnprintf(err->message, sizeof err->message, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+WeirStatus weir_cdc_hint(WeirError *err, const char *hint)
+{
+    (void)snprintf(err->hint, sizeof err->hint, "%s", hint);
+    return err->code;
+}
+
+WeirStatus weir_cdc_error(sqlite3 *db, WeirError *err)
+{
+    switch (sqlite3_errcode(db)) {
+    case SQLITE_INTERRUPT: return weir_cdc_fail(err, WEIR_ERR_INTERRUPTED, "interrupted");
+    case SQLITE_NOMEM: return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        (void)weir_cdc_fail(err, WEIR_ERR_HOST, "%s", sqlite3_errmsg(db));
+        return weir_cdc_hint(err, "another connection holds a lock; try again when it is done");
+    default: return weir_cdc_fail(err, WEIR_ERR_HOST, "%s", sqlite3_errmsg(db));
+    }
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+/* What is wrong with a path that must be a file that is there. */
+static WeirStatus check_file(const char *path, WeirError *err)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return weir_cdc_fail(err, WEIR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return weir_cdc_fail(err, WEIR_ERR_IO, "cannot open %s: it is a directory", path);
+    }
+    return WEIR_OK;
+}
+
+/* Why the first reading failed, in words that name the file. */
+static WeirStatus explain_failure(sqlite3 *db, const char *path, WeirError *err)
+{
+    switch (sqlite3_errcode(db)) {
+    case SQLITE_NOTADB:
+        (void)weir_cdc_fail(err, WEIR_ERR_IO, "%s is no database of SQLite, or is encrypted", path);
+        return weir_cdc_hint(err, "encrypted databases cannot be read; a DuckDB database is opened "
+                                  "by weir FILE");
+    case SQLITE_BUSY:
+        (void)weir_cdc_fail(err, WEIR_ERR_HOST, "%s is locked by another connection", path);
+        return weir_cdc_hint(err, "try again when it is done");
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+        return weir_cdc_fail(err, WEIR_ERR_IO, "cannot open %s: %s", path, sqlite3_errmsg(db));
+    default: return weir_cdc_error(db, err);
+    }
+}
+
+WeirStatus weir_cdc_open(const char *path, CdcOpen how, sqlite3 **out, WeirError *err)
+{
+    static const int FLAGS[] = {
+        [CDC_OPEN_READ] = SQLITE_OPEN_READONLY,
+        [CDC_OPEN_WRITE] = SQLITE_OPEN_READWRITE,
+        [CDC_OPEN_CREATE] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+    };
+    sqlite3 *db = NULL;
+    const char *const name = path == NULL ? ":memory:" : path;
+    *out = NULL;
+    if (how != CDC_OPEN_CREATE && check_file(name, err) != WEIR_OK) {
+        return err->code;
+    }
+    WeirStatus status = WEIR_OK;
+    int opened = sqlite3_open_v2(name, &db, FLAGS[how], NULL);
+    if (opened == SQLITE_OK) {
+        (void)sqlite3_busy_timeout(db, BUSY_MS);
+        opened = sqlite3_exec(db, "PRAGMA schema_version", NULL, NULL, NULL);
+    }
+    if (opened != SQLITE_OK) {
+        status = explain_failure(db, name, err);
+    } else if (how == CDC_OPEN_WRITE && sqlite3_db_readonly(db, "main") == 1) {
+        status = weir_cdc_fail(err, WEIR_ERR_IO, "%s is read-only", name);
+    }
+    if (status != WEIR_OK) {
+        sqlite3_close_v2(db);
+        return status;
+    }
+    *out = db;
+    return WEIR_OK;
+}
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+static WeirStatus out_of_memory(WeirError *err)
+{
+    return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
+}
+
+WeirStatus weir_cdc_prepare(sqlite3 *db, sqlite3_stmt **out, WeirError *err, const char *format,
+                            ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *const sql = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    *out = NULL;
+    if (sql == NULL) {
+        return out_of_memory(err);
+    }
+    const int rc = sqlite3_prepare_v2(db, sql, -1, out, NULL);
+    sqlite3_free(sql);
+    return rc == SQLITE_OK ? WEIR_OK : weir_cdc_error(db, err);
+}
+
+WeirStatus weir_cdc_step(sqlite3_stmt *stmt, bool *has_row, WeirError *err)
+{
+    const int rc = sqlite3_step(stmt);
+    *has_row = rc == SQLITE_ROW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? WEIR_OK
+                                                 : weir_cdc_error(sqlite3_db_handle(stmt), err);
+}
+
+WeirStatus weir_cdc_run(sqlite3 *db, WeirError *err, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *const sql = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    if (sql == NULL) {
+        return out_of_memory(err);
+    }
+    const int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return rc == SQLITE_OK ? WEIR_OK : weir_cdc_error(db, err);
+}
