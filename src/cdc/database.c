@@ -112,13 +112,11 @@ static WeirStatus out_of_memory(WeirError *err)
     return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
 }
 
-WeirStatus weir_cdc_prepare(sqlite3 *db, sqlite3_stmt **out, WeirError *err, const char *format,
-                            ...)
+/* The format is sqlite3_vmprintf's. */
+static WeirStatus prepare(sqlite3 *db, sqlite3_stmt **out, WeirError *err, const char *format,
+                          va_list arguments)
 {
-    va_list arguments;
-    va_start(arguments, format);
     char *const sql = sqlite3_vmprintf(format, arguments);
-    va_end(arguments);
     *out = NULL;
     if (sql == NULL) {
         return out_of_memory(err);
@@ -126,6 +124,16 @@ WeirStatus weir_cdc_prepare(sqlite3 *db, sqlite3_stmt **out, WeirError *err, con
     const int rc = sqlite3_prepare_v2(db, sql, -1, out, NULL);
     sqlite3_free(sql);
     return rc == SQLITE_OK ? WEIR_OK : weir_cdc_error(db, err);
+}
+
+WeirStatus weir_cdc_prepare(sqlite3 *db, sqlite3_stmt **out, WeirError *err, const char *format,
+                            ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const WeirStatus status = prepare(db, out, err, format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 WeirStatus weir_cdc_step(sqlite3_stmt *stmt, bool *has_row, WeirError *err)
@@ -136,16 +144,34 @@ WeirStatus weir_cdc_step(sqlite3_stmt *stmt, bool *has_row, WeirError *err)
                                                  : weir_cdc_error(sqlite3_db_handle(stmt), err);
 }
 
-WeirStatus weir_cdc_run(sqlite3 *db, WeirError *err, const char *format, ...)
+WeirStatus weir_cdc_query_integer(sqlite3 *db, sqlite3_int64 *out, WeirError *err,
+                                  const char *format, ...)
 {
+    sqlite3_stmt *row = NULL;
+    bool has_row = false;
     va_list arguments;
     va_start(arguments, format);
-    char *const sql = sqlite3_vmprintf(format, arguments);
+    WeirStatus status = prepare(db, &row, err, format, arguments);
     va_end(arguments);
-    if (sql == NULL) {
-        return out_of_memory(err);
+    if (status == WEIR_OK) {
+        status = weir_cdc_step(row, &has_row, err);
     }
-    const int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
-    sqlite3_free(sql);
-    return rc == SQLITE_OK ? WEIR_OK : weir_cdc_error(db, err);
+    *out = has_row ? sqlite3_column_int64(row, 0) : 0;
+    sqlite3_finalize(row);
+    return status;
+}
+
+WeirStatus weir_cdc_run(sqlite3 *db, WeirError *err, const char *format, ...)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool has_row = true;
+    va_list arguments;
+    va_start(arguments, format);
+    WeirStatus status = prepare(db, &stmt, err, format, arguments);
+    va_end(arguments);
+    while (status == WEIR_OK && has_row) {
+        status = weir_cdc_step(stmt, &has_row, err);
+    }
+    sqlite3_finalize(stmt);
+    return status;
 }

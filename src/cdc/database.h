@@ -3,8 +3,18 @@
 #define WEIR_CDC_DATABASE_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
 #include "weir.h"
+
+/* Ends the function with the failure of a call, while nothing needs cleaning. */
+#define WEIR_CDC_TRY(call)                 \
+    do {                                   \
+        const WeirStatus status_ = (call); \
+        if (status_ != WEIR_OK) {          \
+            return status_;                \
+        }                                  \
+    } while (0)
 
 typedef enum CdcOpen {
     CDC_OPEN_READ,   /* the file must be there; nothing is written */
@@ -33,7 +43,11 @@ WeirStatus weir_cdc_prepare(sqlite3 *db, sqlite3_stmt **out, WeirError *err, con
 /* Steps; *has_row is false at the end. */
 WeirStatus weir_cdc_step(sqlite3_stmt *stmt, bool *has_row, WeirError *err);
 
-/* Runs statements without parameters or rows. */
+/* The first column of a query's first row, as an integer; 0 if it has none. */
+WeirStatus weir_cdc_query_integer(sqlite3 *db, sqlite3_int64 *out, WeirError *err,
+                                  const char *format, ...);
+
+/* Runs a statement to its end. */
 WeirStatus weir_cdc_run(sqlite3 *db, WeirError *err, const char *format, ...);
 
 #endif

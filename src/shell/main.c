@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shell/cdc.h"
 #include "shell/options.h"
 #include "shell/shell.h"
 #include "shell/signals.h"
@@ -64,22 +65,41 @@ static int exit_status(const Shell *shell)
     return shell->failed_count > 0 && !shell->is_interactive;
 }
 
+static void run_session(Shell *shell, const Options *options)
+{
+    const SessionType *const type =
+        options->is_sqlite ? &WEIR_SESSION_SQLITE : weir_session_type_of(options->path);
+    if (weir_shell_open(shell, type, options->path)) {
+        run_tasks(shell, options);
+    }
+}
+
 static int run(Options *options)
 {
-    Shell shell = {.style = options->style, .is_bail = options->is_bail};
-    options->style = (PrintStyle){0};
+    Shell shell;
+    weir_shell_init(&shell, options->style);
+    shell.is_bail = options->is_bail;
+    options->style.null_text = (Text){0};
+    options->style.separator = (Text){0};
     if (!weir_signals_start()) {
         (void)fputs("Error: cannot watch for signals\n", stderr);
         return 1;
     }
-    const SessionType *const type =
-        options->is_sqlite ? &WEIR_SESSION_SQLITE : weir_session_type_of(options->path);
-    if (weir_shell_open(&shell, type, options->path)) {
-        run_tasks(&shell, options);
+    switch (options->kind) {
+    case OPTIONS_SHELL: run_session(&shell, options); break;
+    case OPTIONS_CDC: weir_cdc_command(&shell, options); break;
     }
     weir_shell_close(&shell);
     weir_signals_stop();
     return exit_status(&shell);
+}
+
+static void put_help(const Options *options)
+{
+    switch (options->kind) {
+    case OPTIONS_SHELL: weir_options_help(); break;
+    case OPTIONS_CDC: weir_cdc_help(); break;
+    }
 }
 
 int main(int argument_count, char **arguments)
@@ -90,7 +110,7 @@ int main(int argument_count, char **arguments)
     if (!weir_options_read(&options, argument_count, arguments)) {
         status = 2;
     } else if (options.wants_help) {
-        weir_options_help();
+        put_help(&options);
     } else if (options.wants_version) {
         (void)printf("weir %s\n", weir_version());
     } else {

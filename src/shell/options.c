@@ -7,9 +7,17 @@
 
 typedef bool (*OptionAction)(Options *options, const char *argument);
 
-static bool usage_error(const char *what, const char *word)
+typedef struct Option {
+    const char *name;
+    const char *argument;
+    OptionAction action;
+    const char *help;
+} Option;
+
+static bool usage_error(const Options *options, const char *what, const char *word)
 {
-    (void)fprintf(stderr, "weir: %s: %s\nTry weir -help.\n", what, word);
+    (void)fprintf(stderr, "weir: %s: %s\nTry weir %s-help.\n", what, word,
+                  options->kind == OPTIONS_CDC ? "cdc " : "");
     return false;
 }
 
@@ -39,16 +47,11 @@ static bool add_watch(Options *options, const char *argument)
     return true;
 }
 
-static bool set_init(Options *options, const char *argument)
-{
-    options->init = argument;
-    return true;
-}
-
 /* X(function, what it sets, to what) */
 #define SETTERS(X)                             \
     X(set_bail, is_bail, true)                 \
     X(set_help, wants_help, true)              \
+    X(set_follow, cdc.wants_follow, true)      \
     X(set_version, wants_version, true)        \
     X(set_snapshot, wants_snapshot, true)      \
     X(set_sqlite, is_sqlite, true)             \
@@ -71,6 +74,24 @@ static bool set_init(Options *options, const char *argument)
 SETTERS(X)
 #undef X
 
+/* X(function, what it sets to the argument) */
+#define TEXT_SETTERS(X)               \
+    X(set_init, init)                 \
+    X(set_before, cdc.before)         \
+    X(set_keep, cdc.keep)             \
+    X(set_older_than, cdc.older_than) \
+    X(set_since, cdc.since)           \
+    X(set_table, cdc.table)
+
+#define X(function, member)                                      \
+    static bool function(Options *options, const char *argument) \
+    {                                                            \
+        options->member = argument;                              \
+        return true;                                             \
+    }
+TEXT_SETTERS(X)
+#undef X
+
 static bool set_null(Options *options, const char *argument)
 {
     weir_print_set_null(&options->style, argument);
@@ -80,38 +101,65 @@ static bool set_null(Options *options, const char *argument)
 static bool set_separator(Options *options, const char *argument)
 {
     if (!weir_print_set_separator(&options->style, argument)) {
-        return usage_error("a separator must not be empty", "-separator");
+        return usage_error(options, "a separator must not be empty", "-separator");
     }
     return true;
 }
 
-static const struct {
-    const char *name;
-    const char *argument;
-    OptionAction action;
-    const char *help;
-} OPTIONS[] = {
 #define X(name, argument, action, help) {name, argument, action, help},
+static const Option SHELL_OPTIONS[] = {
 #include "shell/options.def"
+};
+static const Option CDC_OPTIONS[] = {
+#include "shell/cdc_options.def"
+};
 #undef X
+
+static const struct {
+    const Option *options;
+    size_t count;
+} TABLES[] = {
+    [OPTIONS_SHELL] = {SHELL_OPTIONS, sizeof SHELL_OPTIONS / sizeof *SHELL_OPTIONS},
+    [OPTIONS_CDC] = {CDC_OPTIONS, sizeof CDC_OPTIONS / sizeof *CDC_OPTIONS},
 };
 
-enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
+_Static_assert(sizeof CDC_OPTIONS / sizeof *CDC_OPTIONS <= CDC_GIVEN, "each may be given");
+
+void weir_options_list(OptionsKind kind)
+{
+    for (size_t i = 0; i < TABLES[kind].count; i++) {
+        const Option *const option = &TABLES[kind].options[i];
+        char name[32];
+        (void)snprintf(name, sizeof name, "-%s %s", option->name, option->argument);
+        (void)printf("  %-16s %s\n", name, option->help);
+    }
+}
 
 void weir_options_help(void)
 {
     (void)puts("weir [OPTION...] [FILE] [SQL]\n"
+               "weir cdc FILE [COMMAND]\n"
                "\n"
                "A shell for DuckDB databases whose materialized views keep themselves current,\n"
-               "and for SQLite databases that record what changes in them.\n"
+               "and for SQLite databases that record what changes in them (weir cdc -help).\n"
                "FILE is a database; without it, one in memory. SQL, -c and -f are run in their\n"
                "order; without any, weir reads the terminal or standard input.\n");
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        char option[32];
-        (void)snprintf(option, sizeof option, "-%s %s", OPTIONS[i].name, OPTIONS[i].argument);
-        (void)printf("  %-16s %s\n", option, OPTIONS[i].help);
-    }
+    weir_options_list(OPTIONS_SHELL);
     (void)puts("\nOptions may have one dash or two. Inside, .help lists the commands.");
+}
+
+/* Notes that an option of weir cdc was given: each command has its own. */
+static void note_given(Options *options, const char *name)
+{
+    CdcOptions *const cdc = &options->cdc;
+    for (size_t i = 0; i < cdc->given_count; i++) {
+        if (strcmp(cdc->given[i], name) == 0) {
+            return;
+        }
+    }
+    if (cdc->given_count < CDC_GIVEN) {
+        cdc->given[cdc->given_count++] = name;
+    }
 }
 
 /* Reads the option at arguments[*index], and moves *index to its last word. */
@@ -119,41 +167,57 @@ static bool read_option(Options *options, int count, char *const *arguments, int
 {
     const char *name = arguments[*index] + 1;
     name += *name == '-';
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (strcmp(OPTIONS[i].name, name) != 0) {
+    for (size_t i = 0; i < TABLES[options->kind].count; i++) {
+        const Option *const option = &TABLES[options->kind].options[i];
+        if (strcmp(option->name, name) != 0) {
             continue;
         }
-        const bool has_argument = OPTIONS[i].argument[0] != '\0';
+        const bool has_argument = option->argument[0] != '\0';
         if (has_argument && *index + 1 == count) {
-            return usage_error("an argument is missing", arguments[*index]);
+            return usage_error(options, "an argument is missing", arguments[*index]);
         }
         *index += has_argument;
-        return OPTIONS[i].action(options, has_argument ? arguments[*index] : NULL);
+        if (options->kind == OPTIONS_CDC) {
+            note_given(options, option->name);
+        }
+        return option->action(options, has_argument ? arguments[*index] : NULL);
     }
-    return usage_error("unknown option", arguments[*index]);
+    return usage_error(options, "unknown option", arguments[*index]);
+}
+
+/* Takes the word at a place among those that are no options. */
+static bool read_word(Options *options, char *word, size_t place)
+{
+    CdcOptions *const cdc = &options->cdc;
+    if (options->kind == OPTIONS_CDC && place < CDC_WORDS) {
+        cdc->words[cdc->word_count++] = word;
+        return true;
+    }
+    if (options->kind == OPTIONS_SHELL && place == 0) {
+        options->path = word;
+        return true;
+    }
+    return options->kind == OPTIONS_SHELL && place == 1
+               ? add_task(options, TASK_SQL, word)
+               : usage_error(options, "one argument too many", word);
 }
 
 bool weir_options_read(Options *options, int count, char *const *arguments)
 {
+    const bool is_cdc = count > 1 && strcmp(arguments[1], "cdc") == 0;
     bool is_option_allowed = true;
     size_t word_count = 0;
-    *options = (Options){0};
-    for (int i = 1; i < count; i++) {
-        const char *const word = arguments[i];
+    *options = (Options){.kind = is_cdc ? OPTIONS_CDC : OPTIONS_SHELL};
+    for (int i = is_cdc ? 2 : 1; i < count; i++) {
+        char *const word = arguments[i];
         if (is_option_allowed && strcmp(word, "--") == 0) {
             is_option_allowed = false;
         } else if (is_option_allowed && word[0] == '-' && word[1] != '\0') {
             if (!read_option(options, count, arguments, &i)) {
                 return false;
             }
-        } else if (word_count == 0) {
-            options->path = word;
-            word_count++;
-        } else if (word_count == 1) {
-            (void)add_task(options, TASK_SQL, word);
-            word_count++;
-        } else {
-            return usage_error("one argument too many", word);
+        } else if (!read_word(options, word, word_count++)) {
+            return false;
         }
     }
     return true;

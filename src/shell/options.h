@@ -12,7 +12,28 @@ typedef struct Task {
     const char *text; /* borrowed: SQL, or the name of a file */
 } Task;
 
+enum { CDC_WORDS = 4, CDC_GIVEN = 8 };
+
+/* Of weir cdc. All are borrowed from the command line; NULL = not given. */
+typedef struct CdcOptions {
+    char *words[CDC_WORDS]; /* the file, the command, its arguments */
+    size_t word_count;
+    const char *given[CDC_GIVEN]; /* the names of the options that were given */
+    size_t given_count;
+    const char *before;
+    const char *keep;
+    const char *older_than;
+    const char *since;
+    const char *table;
+    bool wants_follow;
+} CdcOptions;
+
+/* Two command lines: weir and weir cdc. */
+typedef enum OptionsKind { OPTIONS_SHELL, OPTIONS_CDC } OptionsKind;
+
 typedef struct Options {
+    OptionsKind kind;
+    CdcOptions cdc;
     const char *path; /* of the database; NULL = in memory */
     const char *init; /* a file to run before everything; NULL = none */
     Task *tasks;      /* owned */
@@ -31,5 +52,8 @@ typedef struct Options {
 bool weir_options_read(Options *options, int count, char *const *arguments);
 void weir_options_deinit(Options *options);
 void weir_options_help(void);
+
+/* The lines of a help, an option each. */
+void weir_options_list(OptionsKind kind);
 
 #endif

@@ -93,13 +93,17 @@ void weir_shell_flush(Shell *shell, Place place)
 
 /* ---- the database --------------------------------------------------------------------------- */
 
+void weir_shell_init(Shell *shell, PrintStyle style)
+{
+    *shell = (Shell){.style = style, .exit_status = -1};
+    shell->style.max_rows = BOX_ROWS;
+    weir_output_init(&shell->output);
+}
+
 bool weir_shell_open(Shell *shell, const SessionType *type, const char *path)
 {
     WeirError err;
     shell->path = path;
-    shell->exit_status = -1;
-    shell->style.max_rows = BOX_ROWS;
-    weir_output_init(&shell->output);
     if (weir_session_open(&shell->session, type, path, &err) != WEIR_OK) {
         weir_shell_fail(shell, &err, (Place){0});
         return false;

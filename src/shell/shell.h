@@ -31,6 +31,9 @@ typedef struct Place {
     size_t line;
 } Place;
 
+/* Nothing is open yet. Takes what the style owns; weir_shell_close frees it. */
+void weir_shell_init(Shell *shell, PrintStyle style);
+
 /* Opens the database; false after telling why not. */
 bool weir_shell_open(Shell *shell, const SessionType *type, const char *path);
 void weir_shell_close(Shell *shell);

@@ -1,0 +1,255 @@
+/* net.c: what changed between two points of a log, taken together.
+ *
+ * A temporary database, which SQLite moves to disk when it grows, has a row for every row that was
+ * touched: its first image before and its last image after, with the table's names then. Every change
+ * makes
+ *
+ *   (-, A)  if it is the first one and an insert       (B, -)  a delete
+ *   (B, A)  an update                                  then A := what the next change leaves
+ *
+ * and what ends as (-, -) or (X, X) is no change. Rows of a table that is dropped are forgotten: most
+ * of them left no record. The record of a dropped table is closed (its era is set), so that a table
+ * of the same place in sqlite_schema begins a new one. */
+#include "cdc/net.h"
+
+#include "cdc/database.h"
+
+static const char SETUP[] =
+    "CREATE TABLE net(era INTEGER, name TEXT COLLATE nocase, id INTEGER, first_name TEXT, "
+    "first_at INTEGER, before BLOB, last_name TEXT, last_at INTEGER, after BLOB, "
+    "PRIMARY KEY(era, name, id)) WITHOUT ROWID";
+
+typedef struct Net {
+    sqlite3 *scratch;       /* owned */
+    sqlite3_stmt *put;      /* owned: a change of a row */
+    CdcHistory *history;    /* borrowed */
+    CdcRecord before_image; /* of a schema change */
+    CdcRecord after_image;
+} Net;
+
+/* ---- taking changes in ---------------------------------------------------------------------- */
+
+static WeirStatus net_open(Net *net, CdcHistory *history, WeirError *err)
+{
+    *net = (Net){.history = history};
+    if (sqlite3_open_v2("", &net->scratch, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+        SQLITE_OK) {
+        return weir_cdc_error(net->scratch, err);
+    }
+    WEIR_CDC_TRY(weir_cdc_run(net->scratch, err, "%s", SETUP));
+    WEIR_CDC_TRY(weir_cdc_run(net->scratch, err, "BEGIN"));
+    return weir_cdc_prepare(
+        net->scratch, &net->put, err,
+        "INSERT INTO net VALUES (0, ?1, ?2, ?1, ?3, ?4, ?1, ?3, ?5) ON CONFLICT DO "
+        "UPDATE SET last_name = excluded.name, last_at = excluded.last_at, after = excluded.after");
+}
+
+static void net_close(Net *net)
+{
+    sqlite3_finalize(net->put);
+    sqlite3_close_v2(net->scratch);
+    weir_cdc_record_deinit(&net->before_image);
+    weir_cdc_record_deinit(&net->after_image);
+}
+
+static WeirStatus check_images(const CdcChange *change, WeirError *err)
+{
+    const bool needs_before = change->type != CDC_INSERT;
+    const bool needs_after = change->type != CDC_DELETE;
+    if ((needs_before && change->before.data == NULL) ||
+        (needs_after && change->after.data == NULL)) {
+        (void)weir_cdc_fail(err, WEIR_ERR_ARGUMENT,
+                            "change %lld of %s was recorded without the row %s it",
+                            change->change_id, change->table,
+                            needs_before && change->before.data == NULL ? "before" : "after");
+        return weir_cdc_hint(err, "only mode full records all that diff needs");
+    }
+    return WEIR_OK;
+}
+
+static void bind_image(sqlite3_stmt *stmt, int place, CdcBytes image)
+{
+    if (image.data == NULL) {
+        (void)sqlite3_bind_null(stmt, place);
+    } else {
+        (void)sqlite3_bind_blob64(stmt, place, image.data, image.size, SQLITE_STATIC);
+    }
+}
+
+static WeirStatus put_row(Net *net, const CdcChange *change, WeirError *err)
+{
+    bool has_row = false;
+    (void)sqlite3_bind_text(net->put, 1, change->table, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(net->put, 2, change->id);
+    (void)sqlite3_bind_int64(net->put, 3, change->change_id);
+    bind_image(net->put, 4, change->before);
+    bind_image(net->put, 5, change->after);
+    const WeirStatus status = weir_cdc_step(net->put, &has_row, err);
+    (void)sqlite3_reset(net->put);
+    (void)sqlite3_clear_bindings(net->put);
+    return status;
+}
+
+/* The name in an image of sqlite_schema, if it is that of a table; NULL if not. */
+static const CdcField *table_name(const CdcRecord *image)
+{
+    static const char KIND[] = "table";
+    if (image->count <= CDC_SCHEMA_SQL) {
+        return NULL;
+    }
+    const CdcField kind = {
+        .type = SQLITE_TEXT, .data = (const unsigned char *)KIND, .size = sizeof KIND - 1};
+    return weir_cdc_field_is_equal(&image->fields[CDC_SCHEMA_TYPE], &kind)
+               ? &image->fields[CDC_SCHEMA_NAME]
+               : NULL;
+}
+
+/* What a change of sqlite_schema means for the rows of the table. */
+static WeirStatus follow_schema(Net *net, const CdcChange *change, WeirError *err)
+{
+    if (change->before.data == NULL) {
+        return WEIR_OK;
+    }
+    WEIR_CDC_TRY(weir_cdc_record_read(&net->before_image, change->before, err));
+    const CdcField *const before = table_name(&net->before_image);
+    if (change->type == CDC_DELETE) {
+        if (before != NULL) {
+            WEIR_CDC_TRY(weir_cdc_run(net->scratch, err,
+                                      "DELETE FROM net WHERE era = 0 AND name = '%.*q'",
+                                      (int)before->size, (const char *)before->data));
+        }
+        return weir_cdc_run(net->scratch, err,
+                            "UPDATE net SET era = %lld WHERE era = 0 AND name = '" CDC_SCHEMA_TABLE
+                            "' AND id = %lld",
+                            change->change_id, change->id);
+    }
+    WEIR_CDC_TRY(weir_cdc_record_read(&net->after_image, change->after, err));
+    const CdcField *const after = table_name(&net->after_image);
+    if (before != NULL && after != NULL && !weir_cdc_field_is_equal(before, after)) {
+        return weir_cdc_run(net->scratch, err,
+                            "UPDATE net SET name = '%.*q' WHERE era = 0 AND name = '%.*q'",
+                            (int)after->size, (const char *)after->data, (int)before->size,
+                            (const char *)before->data);
+    }
+    return WEIR_OK;
+}
+
+static WeirStatus take_changes(Net *net, CdcLog *log, sqlite3_int64 to, WeirError *err)
+{
+    for (;;) {
+        const CdcChange *change = NULL;
+        WEIR_CDC_TRY(weir_cdc_log_next(log, &change, err));
+        if (change == NULL || change->change_id > to) {
+            return WEIR_OK;
+        }
+        if (change->type == CDC_COMMIT) {
+            continue;
+        }
+        WEIR_CDC_TRY(check_images(change, err));
+        WEIR_CDC_TRY(put_row(net, change, err));
+        if (sqlite3_stricmp(change->table, CDC_SCHEMA_TABLE) == 0) {
+            WEIR_CDC_TRY(follow_schema(net, change, err));
+        }
+    }
+}
+
+/* ---- giving them out ------------------------------------------------------------------------ */
+
+/* Of the query in give_rows. */
+enum { AT_NAME, AT_ROWID, AT_FIRST_NAME, AT_FIRST, AT_BEFORE, AT_LAST_NAME, AT_LAST, AT_AFTER };
+
+static CdcBytes column_image(sqlite3_stmt *row, int column)
+{
+    const void *const data = sqlite3_column_blob(row, column);
+    const bool is_null = sqlite3_column_type(row, column) == SQLITE_NULL;
+    return (CdcBytes){.data = is_null ? NULL : data,
+                      .size = (size_t)sqlite3_column_bytes(row, column)};
+}
+
+static WeirStatus read_row(const Net *net, sqlite3_stmt *row, CdcChange *out, WeirError *err)
+{
+    *out = (CdcChange){
+        .change_id = sqlite3_column_int64(row, AT_LAST),
+        .type = CDC_UPDATE,
+        .table = (const char *)sqlite3_column_text(row, AT_NAME),
+        .id = sqlite3_column_int64(row, AT_ROWID),
+        .before = column_image(row, AT_BEFORE),
+        .after = column_image(row, AT_AFTER),
+    };
+    if (out->before.data == NULL) {
+        out->type = CDC_INSERT;
+    } else if (out->after.data == NULL) {
+        out->type = CDC_DELETE;
+    }
+    WEIR_CDC_TRY(
+        weir_cdc_history_find(net->history, (const char *)sqlite3_column_text(row, AT_FIRST_NAME),
+                              sqlite3_column_int64(row, AT_FIRST), &out->before_columns, err));
+    return weir_cdc_history_find(net->history, (const char *)sqlite3_column_text(row, AT_LAST_NAME),
+                                 out->change_id, &out->columns, err);
+}
+
+static WeirStatus give_rows(const Net *net, CdcNetVisit visit, void *user, WeirError *err)
+{
+    sqlite3_stmt *rows = NULL;
+    bool has_row = true;
+    WeirStatus status =
+        weir_cdc_prepare(net->scratch, &rows, err,
+                         "SELECT name, id, first_name, first_at, before, last_name, last_at, after "
+                         "FROM net WHERE before IS "
+                         "NOT after ORDER BY name <> '" CDC_SCHEMA_TABLE "', name, id, last_at");
+    while (status == WEIR_OK && has_row) {
+        status = weir_cdc_step(rows, &has_row, err);
+        if (status == WEIR_OK && has_row) {
+            CdcChange change;
+            status = read_row(net, rows, &change, err);
+            has_row = status == WEIR_OK && visit(user, &change);
+        }
+    }
+    sqlite3_finalize(rows);
+    return status;
+}
+
+/* ---- the points ----------------------------------------------------------------------------- */
+
+static WeirStatus check_points(sqlite3 *db, const CdcLog *log, sqlite3_int64 from, sqlite3_int64 to,
+                               WeirError *err)
+{
+    sqlite3_int64 first = 0;
+    sqlite3_int64 last = 0;
+    const char *const table = weir_cdc_log_table(log);
+    WEIR_CDC_TRY(weir_cdc_query_integer(
+        db, &first, err, "SELECT coalesce(min(change_id), 0) FROM main.\"%w\"", table));
+    WEIR_CDC_TRY(weir_cdc_query_integer(
+        db, &last, err, "SELECT coalesce(max(change_id), 0) FROM main.\"%w\"", table));
+    if (from > to) {
+        return weir_cdc_fail(err, WEIR_ERR_ARGUMENT, "%lld comes behind %lld", from, to);
+    }
+    if (to > last) {
+        return weir_cdc_fail(err, WEIR_ERR_ARGUMENT,
+                             "there is no change %lld: the last one of %s is %lld", to, table,
+                             last);
+    }
+    if (from + 1 < first) {
+        return weir_cdc_fail(err, WEIR_ERR_ARGUMENT,
+                             "what came behind change %lld is no longer there: %s begins with %lld",
+                             from, table, first);
+    }
+    return WEIR_OK;
+}
+
+WeirStatus weir_cdc_net(sqlite3 *db, CdcLog *log, sqlite3_int64 from, sqlite3_int64 to,
+                        CdcNetVisit visit, void *user, WeirError *err)
+{
+    Net net;
+    WEIR_CDC_TRY(check_points(db, log, from, to, err));
+    weir_cdc_log_seek(log, from);
+    WeirStatus status = net_open(&net, weir_cdc_log_history(log), err);
+    if (status == WEIR_OK) {
+        status = take_changes(&net, log, to, err);
+    }
+    if (status == WEIR_OK) {
+        status = give_rows(&net, visit, user, err);
+    }
+    net_close(&net);
+    return status;
+}
