@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "shell/manual.h"
 #include "shell/watch.h"
 
 enum { MOST_ARGUMENTS = 32, MOST_NUMBER = 1000000000 };
@@ -116,6 +117,24 @@ static void run_mode(Shell *shell, const Arguments *arguments, Place place)
     } else if (!weir_print_mode_find(name, &shell->style.mode)) {
         weir_shell_fail_text(shell, place,
                              "unknown mode \"%s\": box, csv, json, line, list, markdown", name);
+    }
+}
+
+static void run_manual(Shell *shell, const Arguments *arguments, Place place)
+{
+    const char *const name = argument(arguments, 0);
+    const Manual *page = WEIR_MANUALS;
+    while (page->name != NULL && (name == NULL || strcasecmp(page->name, name) != 0)) {
+        if (name == NULL) {
+            weir_output_printf(&shell->output, "%s\n", page->name);
+        }
+        page++;
+    }
+    if (page->name == NULL && name != NULL) {
+        weir_shell_fail_text(shell, place, "there is no page \"%s\"; .manual lists them", name);
+    }
+    for (size_t i = 0; page->name != NULL && page->lines[i] != NULL; i++) {
+        weir_output_printf(&shell->output, "%s\n", page->lines[i]);
     }
 }
 

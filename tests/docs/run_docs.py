@@ -3,8 +3,9 @@
 
 In README.md and docs/*.md a block must succeed, and a statement followed by `-- => row / row` (values
 separated by |) must give those rows in that order. In docs/errors a block must end in the page's
-error code. A ```sqlite block is run like one of sql, by the SQLite library in the directory SQLITE ("" = left out). A console block is run in an empty directory: every line that begins with `$ ` must print the
-lines below it.
+error code. A ```sqlite block is run like one of sql, by the SQLite library in the directory SQLITE ("" =
+left out). A console block is run in an empty directory: every line that begins with `$ ` must print the
+lines below it. So are the examples of weir-cdc.1.
 """
 import glob
 import os
@@ -97,6 +98,13 @@ def check_console_block(weir, block):
     return None
 
 
+def manual_examples(path):
+    """The examples of a page of the manual, as a console block has them."""
+    text = open(path, encoding="utf-8").read().split(".SH EXAMPLES\n")[1].split(".SH ")[0]
+    found = re.findall(r"^\.nf\n\.RS\n(.*?)^\.RE\n\.fi", text, re.M | re.S)
+    return [block.replace("\\-", "-") for block in found]
+
+
 def main():
     weir, root, sqlite = sys.argv[1:4]
     failures = count = 0
@@ -109,6 +117,8 @@ def main():
               for page, block, code in checks]
     faults += [(page, check_console_block(weir, block)) for page in pages
                for block in blocks(page, "console")]
+    page = os.path.join(root, "docs", "weir-cdc.1")
+    faults += [(page, check_console_block(weir, block)) for block in manual_examples(page)]
     faults += [(page, check_sqlite_block(sqlite, block)) for page in pages
                for block in blocks(page, "sqlite") if sqlite != ""]
     for page, fault in faults:

@@ -308,6 +308,36 @@ def test_editing(start):
     equal(shell.finish(), 0)
 
 
+def test_sqlite(start):
+    """The same for SQLite: statements over lines, names completed, Ctrl-C, what does not apply."""
+    shell = start(["/bin/sh", "-c", 'exec "$0" -sqlite'])
+    true("SQLite" in shell.wait(MAIN), "no greeting")
+    shell.ask(".mode list")
+    shell.ask("CREATE TABLE animals (animal_name, animal_age);")
+    shell.send("CREATE TRIGGER g AFTER INSERT ON animals BEGIN SELECT 1;\r")
+    shell.wait(MORE)
+    equal(shell.ask("END;"), "")
+    shell.send("SELECT count(*) AS n FROM ani" + TAB + TAB)
+    shell.wait("animal_age")
+    shell.wait("animals")
+    shell.wait(MAIN + "SELECT count(*) AS n FROM animal")
+    equal(shell.ask("s;"), "n\n0\n")
+    shell.send(".tab" + TAB)
+    equal(shell.ask(""), "animals\n")
+    shell.send("sele" + TAB)
+    equal(shell.ask("2 AS a;"), "a\n2\n")
+    shell.send("SELECT 'star' || 'ted'; WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 "
+               "FROM c) SELECT count(*) FROM c;\r")
+    shell.wait("started")
+    time.sleep(0.5)
+    shell.send(CANCEL)
+    true("DBSP-E005: interrupted" in shell.wait(MAIN), "not interrupted")
+    true("unknown command" in shell.ask(".watch v"), "views")
+    equal(shell.ask("SELECT 3 AS a;"), "a\n3\n")
+    shell.send(END)
+    equal(shell.finish(), 0)
+
+
 def test_no_conversation(start):
     """With its output elsewhere, a terminal is an input like a file: no greeting, no prompts."""
     shell = start(["/bin/sh", "-c", 'exec "$0" -list >"$HOME/out"'])
@@ -322,7 +352,7 @@ def main():
     weir = os.path.abspath(sys.argv[1])
     failures = 0
     for test in [test_lines, test_quit, test_cancel, test_cancel_views, test_progress,
-                 test_long_results, test_editing, test_no_conversation]:
+                 test_long_results, test_editing, test_sqlite, test_no_conversation]:
         home = tempfile.mkdtemp()
         environment = dict(os.environ, HOME=home, TERM="xterm", LC_ALL="C.UTF-8",
                            XDG_STATE_HOME=os.path.join(home, "state"))
