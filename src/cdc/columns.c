@@ -4,6 +4,7 @@
  * text of the file, so it may do nothing but create a table there. */
 #include "cdc/columns.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "cdc/database.h"
@@ -25,6 +26,13 @@ typedef struct Parsed {
     CdcColumns *columns; /* owned; NULL = the statement does not run */
 } Parsed;
 
+/* What was found for a table: holds while the same versions are around the change. */
+typedef struct Found {
+    char *table; /* owned */
+    size_t next; /* the first version behind the change */
+    const CdcColumns *columns;
+} Found;
+
 struct CdcHistory {
     sqlite3 *db;       /* borrowed */
     const char *log;   /* borrowed */
@@ -33,6 +41,8 @@ struct CdcHistory {
     size_t version_count;
     Parsed *parsed; /* owned */
     size_t parsed_count;
+    Found *found; /* owned; since the last refresh */
+    size_t found_count;
     sqlite3_int64 read_to; /* the last change that was looked at */
 };
 
@@ -108,6 +118,14 @@ static WeirStatus add_version(CdcHistory *history, sqlite3_stmt *row, WeirError 
     versions[history->version_count++] = version;
     history->versions = versions;
     return WEIR_OK;
+}
+
+static void forget_found(CdcHistory *history)
+{
+    for (size_t i = 0; i < history->found_count; i++) {
+        sqlite3_free(history->found[i].table);
+    }
+    history->found_count = 0;
 }
 
 WeirStatus weir_cdc_history_refresh(CdcHistory *history, WeirError *err)
@@ -287,14 +305,25 @@ static WeirStatus find_parsed(CdcHistory *history, const char *table, const char
 
 /* ---- finding -------------------------------------------------------------------------------- */
 
-/* The statement that the log knows; NULL if it does not say. Borrowed from the history. */
-static const char *find_recorded(const CdcHistory *history, const char *table,
-                                 sqlite3_int64 change_id)
+/* The first version behind the change. */
+static size_t find_next_version(const CdcHistory *history, sqlite3_int64 change_id)
 {
-    size_t next = history->version_count;
-    while (next > 0 && history->versions[next - 1].change_id > change_id) {
-        next--;
+    size_t low = 0;
+    size_t high = history->version_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (history->versions[middle].change_id > change_id) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
     }
+    return low;
+}
+
+/* The statement that the log knows; NULL if it does not say. Borrowed from the history. */
+static const char *find_recorded(const CdcHistory *history, const char *table, size_t next)
+{
     for (size_t i = next; i-- > 0;) {
         const Version *const version = &history->versions[i];
         if (is_name(version->after_name, table)) {
@@ -338,6 +367,41 @@ static WeirStatus read_current(const CdcHistory *history, const char *table, cha
     return status;
 }
 
+static WeirStatus find_columns(CdcHistory *history, const char *table, size_t next,
+                               const CdcColumns **out, WeirError *err)
+{
+    const char *const recorded = find_recorded(history, table, next);
+    char *current = NULL;
+    *out = NULL;
+    if (recorded != NULL) {
+        return find_parsed(history, table, recorded, out, err);
+    }
+    WeirStatus status = read_current(history, table, &current, err);
+    if (status == WEIR_OK && current != NULL) {
+        status = find_parsed(history, table, current, out, err);
+    }
+    sqlite3_free(current);
+    return status;
+}
+
+/* The place for what is found for the table; NULL if there is no memory. */
+static Found *find_place(CdcHistory *history, const char *table)
+{
+    for (size_t i = 0; i < history->found_count; i++) {
+        if (strcmp(history->found[i].table, table) == 0) {
+            return &history->found[i];
+        }
+    }
+    Found *const found =
+        sqlite3_realloc64(history->found, (history->found_count + 1) * sizeof *found);
+    if (found == NULL) {
+        return NULL;
+    }
+    history->found = found;
+    found[history->found_count] = (Found){.table = sqlite3_mprintf("%s", table), .next = SIZE_MAX};
+    return found[history->found_count].table == NULL ? NULL : &found[history->found_count++];
+}
+
 WeirStatus weir_cdc_history_find(CdcHistory *history, const char *table, sqlite3_int64 change_id,
                                  const CdcColumns **out, WeirError *err)
 {
@@ -346,17 +410,18 @@ WeirStatus weir_cdc_history_find(CdcHistory *history, const char *table, sqlite3
     if (strcmp(table, CDC_SCHEMA_TABLE) == 0) {
         return find_parsed(history, "s", SCHEMA_SQL, out, err);
     }
-    const char *const recorded = find_recorded(history, table, change_id);
-    if (recorded != NULL) {
-        return find_parsed(history, table, recorded, out, err);
+    Found *const found = find_place(history, table);
+    if (found == NULL) {
+        return out_of_memory(err);
     }
-    char *current = NULL;
-    WeirStatus status = read_current(history, table, &current, err);
-    if (status == WEIR_OK && current != NULL) {
-        status = find_parsed(history, table, current, out, err);
+    const size_t next = find_next_version(history, change_id);
+    if (found->next != next) {
+        found->next = SIZE_MAX;
+        WEIR_CDC_TRY(find_columns(history, table, next, &found->columns, err));
+        found->next = next;
     }
-    sqlite3_free(current);
-    return status;
+    *out = found->columns;
+    return WEIR_OK;
 }
 
 /* ---- lifetime ------------------------------------------------------------------------------- */
@@ -390,6 +455,8 @@ void weir_cdc_history_close(CdcHistory *history)
         sqlite3_free(history->parsed[i].sql);
         columns_free(history->parsed[i].columns);
     }
+    forget_found(history);
+    sqlite3_free(history->found);
     sqlite3_free(history->versions);
     sqlite3_free(history->parsed);
     sqlite3_close_v2(history->scratch);

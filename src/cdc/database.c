@@ -75,22 +75,22 @@ static WeirStatus explain_failure(sqlite3 *db, const char *path, WeirError *err)
 
 WeirStatus weir_cdc_open(const char *path, CdcOpen how, sqlite3 **out, WeirError *err)
 {
-    static const int FLAGS[] = {
-        [CDC_OPEN_READ] = SQLITE_OPEN_READONLY,
-        [CDC_OPEN_WRITE] = SQLITE_OPEN_READWRITE,
-        [CDC_OPEN_CREATE] = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-    };
     sqlite3 *db = NULL;
     const char *const name = path == NULL ? ":memory:" : path;
+    const int create = how == CDC_OPEN_CREATE ? SQLITE_OPEN_CREATE : 0;
     *out = NULL;
     if (how != CDC_OPEN_CREATE && check_file(name, err) != WEIR_OK) {
         return err->code;
     }
     WeirStatus status = WEIR_OK;
-    int opened = sqlite3_open_v2(name, &db, FLAGS[how], NULL);
+    int opened = sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE | create, NULL);
     if (opened == SQLITE_OK) {
         (void)sqlite3_busy_timeout(db, BUSY_MS);
-        opened = sqlite3_exec(db, "PRAGMA schema_version", NULL, NULL, NULL);
+        /* A reader may write too: what a writer that was killed has left is put in order. */
+        opened = sqlite3_exec(db,
+                              how == CDC_OPEN_READ ? "PRAGMA query_only = 1; PRAGMA schema_version"
+                                                   : "PRAGMA schema_version",
+                              NULL, NULL, NULL);
     }
     if (opened != SQLITE_OK) {
         status = explain_failure(db, name, err);

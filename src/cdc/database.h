@@ -17,7 +17,7 @@
     } while (0)
 
 typedef enum CdcOpen {
-    CDC_OPEN_READ,   /* the file must be there; nothing is written */
+    CDC_OPEN_READ,   /* the file must be there; statements cannot write */
     CDC_OPEN_WRITE,  /* the file must be there */
     CDC_OPEN_CREATE, /* it is made if it is missing; NULL is a database in memory */
 } CdcOpen;

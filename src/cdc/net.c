@@ -16,7 +16,7 @@
 
 static const char SETUP[] =
     "CREATE TABLE net(era INTEGER, name TEXT COLLATE nocase, id INTEGER, first_name TEXT, "
-    "first_at INTEGER, before BLOB, last_name TEXT, last_at INTEGER, after BLOB, "
+    "first_at INTEGER, before BLOB, last_name TEXT, last_at INTEGER, after BLOB, owner TEXT, "
     "PRIMARY KEY(era, name, id)) WITHOUT ROWID";
 
 typedef struct Net {
@@ -40,7 +40,7 @@ static WeirStatus net_open(Net *net, CdcHistory *history, WeirError *err)
     WEIR_CDC_TRY(weir_cdc_run(net->scratch, err, "BEGIN"));
     return weir_cdc_prepare(
         net->scratch, &net->put, err,
-        "INSERT INTO net VALUES (0, ?1, ?2, ?1, ?3, ?4, ?1, ?3, ?5) ON CONFLICT DO "
+        "INSERT INTO net VALUES (0, ?1, ?2, ?1, ?3, ?4, ?1, ?3, ?5, ?6) ON CONFLICT DO "
         "UPDATE SET last_name = excluded.name, last_at = excluded.last_at, after = excluded.after");
 }
 
@@ -76,7 +76,8 @@ static void bind_image(sqlite3_stmt *stmt, int place, CdcBytes image)
     }
 }
 
-static WeirStatus put_row(Net *net, const CdcChange *change, WeirError *err)
+/* owner: the table of an index or table that is made; NULL for all else. */
+static WeirStatus put_row(Net *net, const CdcChange *change, const CdcField *owner, WeirError *err)
 {
     bool has_row = false;
     (void)sqlite3_bind_text(net->put, 1, change->table, -1, SQLITE_STATIC);
@@ -84,54 +85,82 @@ static WeirStatus put_row(Net *net, const CdcChange *change, WeirError *err)
     (void)sqlite3_bind_int64(net->put, 3, change->change_id);
     bind_image(net->put, 4, change->before);
     bind_image(net->put, 5, change->after);
+    if (owner != NULL) {
+        (void)sqlite3_bind_text64(net->put, 6, (const char *)owner->data, owner->size,
+                                  SQLITE_STATIC, SQLITE_UTF8);
+    }
     const WeirStatus status = weir_cdc_step(net->put, &has_row, err);
     (void)sqlite3_reset(net->put);
     (void)sqlite3_clear_bindings(net->put);
     return status;
 }
 
+/* A text of an image of sqlite_schema; NULL if it has none. */
+static const CdcField *schema_text(const CdcRecord *image, size_t field)
+{
+    return field < image->count && image->fields[field].type == SQLITE_TEXT ? &image->fields[field]
+                                                                            : NULL;
+}
+
 /* The name in an image of sqlite_schema, if it is that of a table; NULL if not. */
 static const CdcField *table_name(const CdcRecord *image)
 {
     static const char KIND[] = "table";
-    if (image->count <= CDC_SCHEMA_SQL) {
-        return NULL;
-    }
     const CdcField kind = {
         .type = SQLITE_TEXT, .data = (const unsigned char *)KIND, .size = sizeof KIND - 1};
-    return weir_cdc_field_is_equal(&image->fields[CDC_SCHEMA_TYPE], &kind)
-               ? &image->fields[CDC_SCHEMA_NAME]
+    const CdcField *const found = schema_text(image, CDC_SCHEMA_TYPE);
+    return found != NULL && weir_cdc_field_is_equal(found, &kind)
+               ? schema_text(image, CDC_SCHEMA_NAME)
                : NULL;
 }
 
-/* What a change of sqlite_schema means for the rows of the table. */
-static WeirStatus follow_schema(Net *net, const CdcChange *change, WeirError *err)
+/* What was made in between and went with the table: its rows, and indexes, which leave no record. */
+static WeirStatus forget_table(Net *net, const CdcField *name, WeirError *err)
 {
-    if (change->before.data == NULL) {
-        return WEIR_OK;
+    const int size = (int)name->size;
+    const char *const text = (const char *)name->data;
+    WEIR_CDC_TRY(weir_cdc_run(net->scratch, err, "DELETE FROM net WHERE era = 0 AND name = '%.*q'",
+                              size, text));
+    return weir_cdc_run(net->scratch, err,
+                        "DELETE FROM net WHERE era = 0 AND name = '" CDC_SCHEMA_TABLE
+                        "' AND owner = '%.*q' COLLATE nocase AND before IS NULL",
+                        size, text);
+}
+
+static WeirStatus rename_table(Net *net, const CdcField *from, const CdcField *to, WeirError *err)
+{
+    return weir_cdc_run(
+        net->scratch, err,
+        "UPDATE net SET name = iif(name = '%.*q', '%.*q', name), owner = iif(owner = '%.*q' "
+        "COLLATE nocase, '%.*q', owner) WHERE era = 0 AND '%.*q' COLLATE nocase IN (name, owner)",
+        (int)from->size, (const char *)from->data, (int)to->size, (const char *)to->data,
+        (int)from->size, (const char *)from->data, (int)to->size, (const char *)to->data,
+        (int)from->size, (const char *)from->data);
+}
+
+static WeirStatus put_schema(Net *net, const CdcChange *change, WeirError *err)
+{
+    net->before_image.count = 0;
+    net->after_image.count = 0;
+    if (change->before.data != NULL) {
+        WEIR_CDC_TRY(weir_cdc_record_read(&net->before_image, change->before, err));
     }
-    WEIR_CDC_TRY(weir_cdc_record_read(&net->before_image, change->before, err));
+    if (change->after.data != NULL) {
+        WEIR_CDC_TRY(weir_cdc_record_read(&net->after_image, change->after, err));
+    }
+    WEIR_CDC_TRY(put_row(net, change, schema_text(&net->after_image, CDC_SCHEMA_TABLE_NAME), err));
     const CdcField *const before = table_name(&net->before_image);
-    if (change->type == CDC_DELETE) {
-        if (before != NULL) {
-            WEIR_CDC_TRY(weir_cdc_run(net->scratch, err,
-                                      "DELETE FROM net WHERE era = 0 AND name = '%.*q'",
-                                      (int)before->size, (const char *)before->data));
-        }
-        return weir_cdc_run(net->scratch, err,
-                            "UPDATE net SET era = %lld WHERE era = 0 AND name = '" CDC_SCHEMA_TABLE
-                            "' AND id = %lld",
-                            change->change_id, change->id);
-    }
-    WEIR_CDC_TRY(weir_cdc_record_read(&net->after_image, change->after, err));
     const CdcField *const after = table_name(&net->after_image);
-    if (before != NULL && after != NULL && !weir_cdc_field_is_equal(before, after)) {
-        return weir_cdc_run(net->scratch, err,
-                            "UPDATE net SET name = '%.*q' WHERE era = 0 AND name = '%.*q'",
-                            (int)after->size, (const char *)after->data, (int)before->size,
-                            (const char *)before->data);
+    if (change->type == CDC_DELETE) {
+        WEIR_CDC_TRY(weir_cdc_run(net->scratch, err,
+                                  "UPDATE net SET era = %lld WHERE era = 0 AND name = "
+                                  "'" CDC_SCHEMA_TABLE "' AND id = %lld",
+                                  change->change_id, change->id));
+        return before == NULL ? WEIR_OK : forget_table(net, before, err);
     }
-    return WEIR_OK;
+    return before == NULL || after == NULL || weir_cdc_field_is_equal(before, after)
+               ? WEIR_OK
+               : rename_table(net, before, after, err);
 }
 
 static WeirStatus take_changes(Net *net, CdcLog *log, sqlite3_int64 to, WeirError *err)
@@ -146,10 +175,9 @@ static WeirStatus take_changes(Net *net, CdcLog *log, sqlite3_int64 to, WeirErro
             continue;
         }
         WEIR_CDC_TRY(check_images(change, err));
-        WEIR_CDC_TRY(put_row(net, change, err));
-        if (sqlite3_stricmp(change->table, CDC_SCHEMA_TABLE) == 0) {
-            WEIR_CDC_TRY(follow_schema(net, change, err));
-        }
+        WEIR_CDC_TRY(sqlite3_stricmp(change->table, CDC_SCHEMA_TABLE) == 0
+                         ? put_schema(net, change, err)
+                         : put_row(net, change, NULL, err));
     }
 }
 
