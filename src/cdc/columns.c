@@ -224,18 +224,20 @@ static WeirStatus read_columns(sqlite3 *scratch, const char *table, CdcColumns *
         scratch, &rows, err, "SELECT name, hidden FROM pragma_table_xinfo(%Q) ORDER BY cid", table);
     while (status == WEIR_OK && has_row) {
         status = weir_cdc_step(rows, &has_row, err);
+        const char *name = NULL;
         if (status == WEIR_OK && has_row) {
-            const char *const name = (const char *)sqlite3_column_text(rows, 0);
-            status = add_column(columns, name == NULL ? "" : name,
-                                sqlite3_column_int(rows, 1) != XINFO_VIRTUAL, err);
+            status = weir_cdc_text(rows, 0, &name, err);
+        }
+        if (name != NULL) {
+            status = add_column(columns, name, sqlite3_column_int(rows, 1) != XINFO_VIRTUAL, err);
         }
     }
     sqlite3_finalize(rows);
     return status;
 }
 
-/* Creates the table in the scratch database. False if the statement does not run there. */
-static bool create_table(sqlite3 *scratch, const char *sql)
+/* Creates the table in the scratch database. *is_made is false if the statement does not run there. */
+static WeirStatus create_table(sqlite3 *scratch, const char *sql, bool *is_made, WeirError *err)
 {
     sqlite3_stmt *stmt = NULL;
     (void)sqlite3_set_authorizer(scratch, allow_table, NULL);
@@ -245,7 +247,8 @@ static bool create_table(sqlite3 *scratch, const char *sql)
     }
     sqlite3_finalize(stmt);
     (void)sqlite3_set_authorizer(scratch, NULL, NULL);
-    return rc == SQLITE_DONE;
+    *is_made = rc == SQLITE_DONE;
+    return rc == SQLITE_NOMEM ? out_of_memory(err) : WEIR_OK;
 }
 
 static WeirStatus parse(sqlite3 *scratch, const char *table, const char *sql, CdcColumns **out,
@@ -259,7 +262,9 @@ static WeirStatus parse(sqlite3 *scratch, const char *table, const char *sql, Cd
     *columns = (CdcColumns){0};
     WeirStatus status = weir_cdc_run(scratch, err, "BEGIN");
     if (status == WEIR_OK) {
-        if (create_table(scratch, sql)) {
+        bool is_made = false;
+        status = create_table(scratch, sql, &is_made, err);
+        if (status == WEIR_OK && is_made) {
             status = read_columns(scratch, table, columns, err);
         }
         WeirError ignored;
@@ -359,8 +364,12 @@ static WeirStatus read_current(const CdcHistory *history, const char *table, cha
     if (status == WEIR_OK) {
         status = weir_cdc_step(row, &has_row, err);
     }
-    if (status == WEIR_OK && has_row && sqlite3_column_type(row, 0) == SQLITE_TEXT) {
-        *out = sqlite3_mprintf("%s", (const char *)sqlite3_column_text(row, 0));
+    const char *sql = NULL;
+    if (status == WEIR_OK && has_row) {
+        status = weir_cdc_text(row, 0, &sql, err);
+    }
+    if (sql != NULL) {
+        *out = sqlite3_mprintf("%s", sql);
         status = *out == NULL ? out_of_memory(err) : WEIR_OK;
     }
     sqlite3_finalize(row);

@@ -144,6 +144,13 @@ WeirStatus weir_cdc_step(sqlite3_stmt *stmt, bool *has_row, WeirError *err)
                                                  : weir_cdc_error(sqlite3_db_handle(stmt), err);
 }
 
+WeirStatus weir_cdc_text(sqlite3_stmt *row, int column, const char **out, WeirError *err)
+{
+    const bool is_null = sqlite3_column_type(row, column) == SQLITE_NULL;
+    *out = is_null ? NULL : (const char *)sqlite3_column_text(row, column);
+    return *out == NULL && !is_null ? out_of_memory(err) : WEIR_OK;
+}
+
 WeirStatus weir_cdc_query_integer(sqlite3 *db, sqlite3_int64 *out, WeirError *err,
                                   const char *format, ...)
 {

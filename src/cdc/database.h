@@ -43,6 +43,9 @@ WeirStatus weir_cdc_prepare(sqlite3 *db, sqlite3_stmt **out, WeirError *err, con
 /* Steps; *has_row is false at the end. */
 WeirStatus weir_cdc_step(sqlite3_stmt *stmt, bool *has_row, WeirError *err);
 
+/* The text of a column, borrowed until the next step; NULL for SQL's NULL. */
+WeirStatus weir_cdc_text(sqlite3_stmt *row, int column, const char **out, WeirError *err);
+
 /* The first column of a query's first row, as an integer; 0 if it has none. */
 WeirStatus weir_cdc_query_integer(sqlite3 *db, sqlite3_int64 *out, WeirError *err,
                                   const char *format, ...);

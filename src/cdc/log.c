@@ -88,6 +88,7 @@ static WeirStatus read_type(sqlite3_stmt *row, CdcChangeType *out, WeirError *er
 /* Keeps a row. *size grows by what it takes. */
 static WeirStatus read_change(CdcLog *log, sqlite3_stmt *row, size_t *size, WeirError *err)
 {
+    static const int COPIED[] = {AT_TABLE, AT_BEFORE, AT_AFTER, AT_UPDATES};
     CdcChange change = {
         .change_id = sqlite3_column_int64(row, AT_ID),
         .time = sqlite3_column_int64(row, AT_TIME),
@@ -99,8 +100,8 @@ static WeirStatus read_change(CdcLog *log, sqlite3_stmt *row, size_t *size, Weir
     if (read_type(row, &change.type, err) != WEIR_OK) {
         return err->code;
     }
-    for (int column = AT_TABLE; column <= AT_UPDATES; column++) {
-        needed += (size_t)sqlite3_column_bytes(row, column) + 1;
+    for (size_t i = 0; i < sizeof COPIED / sizeof *COPIED; i++) {
+        needed += (size_t)sqlite3_column_bytes(row, COPIED[i]) + 1;
     }
     unsigned char *memory = sqlite3_malloc64(needed);
     if (memory == NULL) {

@@ -196,10 +196,11 @@ static CdcBytes column_image(sqlite3_stmt *row, int column)
 
 static WeirStatus read_row(const Net *net, sqlite3_stmt *row, CdcChange *out, WeirError *err)
 {
+    const char *first_name = NULL;
+    const char *last_name = NULL;
     *out = (CdcChange){
         .change_id = sqlite3_column_int64(row, AT_LAST),
         .type = CDC_UPDATE,
-        .table = (const char *)sqlite3_column_text(row, AT_NAME),
         .id = sqlite3_column_int64(row, AT_ROWID),
         .before = column_image(row, AT_BEFORE),
         .after = column_image(row, AT_AFTER),
@@ -209,11 +210,12 @@ static WeirStatus read_row(const Net *net, sqlite3_stmt *row, CdcChange *out, We
     } else if (out->after.data == NULL) {
         out->type = CDC_DELETE;
     }
-    WEIR_CDC_TRY(
-        weir_cdc_history_find(net->history, (const char *)sqlite3_column_text(row, AT_FIRST_NAME),
-                              sqlite3_column_int64(row, AT_FIRST), &out->before_columns, err));
-    return weir_cdc_history_find(net->history, (const char *)sqlite3_column_text(row, AT_LAST_NAME),
-                                 out->change_id, &out->columns, err);
+    WEIR_CDC_TRY(weir_cdc_text(row, AT_NAME, &out->table, err));
+    WEIR_CDC_TRY(weir_cdc_text(row, AT_FIRST_NAME, &first_name, err));
+    WEIR_CDC_TRY(weir_cdc_text(row, AT_LAST_NAME, &last_name, err));
+    WEIR_CDC_TRY(weir_cdc_history_find(
+        net->history, first_name, sqlite3_column_int64(row, AT_FIRST), &out->before_columns, err));
+    return weir_cdc_history_find(net->history, last_name, out->change_id, &out->columns, err);
 }
 
 static WeirStatus give_rows(const Net *net, CdcNetVisit visit, void *user, WeirError *err)

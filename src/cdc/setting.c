@@ -31,9 +31,11 @@ static WeirStatus read_wish(sqlite3 *db, CdcSetting *out, WeirError *err)
     if (status == WEIR_OK) {
         status = weir_cdc_step(row, &has_row, err);
     }
+    const char *wish = NULL;
     if (status == WEIR_OK && has_row) {
-        const char *const text = (const char *)sqlite3_column_text(row, 0);
-        const char *const wish = text == NULL ? "" : text;
+        status = weir_cdc_text(row, 0, &wish, err);
+    }
+    if (wish != NULL) {
         const size_t mode_size = strcspn(wish, ",");
         (void)snprintf(out->mode, sizeof out->mode, "%.*s", (int)mode_size, wish);
         (void)snprintf(out->table, sizeof out->table, "%s",
