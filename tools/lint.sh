@@ -34,7 +34,7 @@ echo "$files" | xargs clang-format --dry-run -Werror || fail clang-format
 # clang-tidy and cppcheck read the compile commands of the clang preset, so that clang's own warnings
 # are seen too. Only files that are compiled can be looked at; headers are seen through them.
 cmake --preset clang >/dev/null
-cmake --build build/clang --target weir_sqlite_source >/dev/null
+cmake --build build/clang --target weir_sqlite_source weir_manual >/dev/null
 database=build/clang/compile_commands.json
 compiled=$(echo "$files" | while read -r file; do
     if grep -qF "\"file\": \"$(pwd -P)/$file\"" $database; then echo "$file"; fi

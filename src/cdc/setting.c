@@ -225,14 +225,27 @@ static WeirStatus prune(sqlite3 *db, const CdcSetting *setting, CdcPruneKind kin
         db, kept, err, "SELECT count(*) FROM main.\"%w\" WHERE change_type <> 2", setting->table);
 }
 
+/* Makes ours a connection that captures into this log: then a transaction is known to have changed
+ * nothing that is not recorded. The log's own rows are not, and a transaction without records ends
+ * without one. */
+static WeirStatus capture(sqlite3 *db, const CdcSetting *setting, WeirError *err)
+{
+    char *const wish = sqlite3_mprintf("id,%s", setting->table);
+    if (wish == NULL) {
+        return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
+    }
+    const WeirStatus status = weir_cdc_run(db, err, "PRAGMA capture_data_changes_conn(%Q)", wish);
+    sqlite3_free(wish);
+    return status;
+}
+
 WeirStatus weir_cdc_prune(sqlite3 *db, const CdcSetting *setting, CdcPruneKind kind,
                           sqlite3_int64 value, sqlite3_int64 *removed, sqlite3_int64 *kept,
                           WeirError *err)
 {
     *removed = 0;
     *kept = 0;
-    /* Pruning is no change of the database: it leaves no record, not even that of a COMMIT. */
-    WEIR_CDC_TRY(weir_cdc_run(db, err, "PRAGMA capture_data_changes_conn('off')"));
+    WEIR_CDC_TRY(capture(db, setting, err));
     WEIR_CDC_TRY(weir_cdc_run(db, err, "BEGIN IMMEDIATE"));
     WeirStatus status = prune(db, setting, kind, value, removed, kept, err);
     if (status == WEIR_OK) {
