@@ -172,6 +172,30 @@ WeirStatus weir_cdc_status_read(sqlite3 *db, const CdcSetting *setting, CdcStatu
     return status;
 }
 
+WeirStatus weir_cdc_gaps(sqlite3 *db, const CdcSetting *setting, CdcGapVisit visit, void *user,
+                         WeirError *err)
+{
+    sqlite3_stmt *rows = NULL;
+    bool has_row = true;
+    WeirStatus status = weir_cdc_prepare(
+        db, &rows, err,
+        "SELECT after_id, coalesce(before_id, 0), reason FROM pragma_capture_data_changes_gaps(%Q)",
+        setting->table);
+    while (status == WEIR_OK && has_row) {
+        const char *reason = NULL;
+        status = weir_cdc_step(rows, &has_row, err);
+        if (status == WEIR_OK && has_row) {
+            status = weir_cdc_text(rows, 2, &reason, err);
+        }
+        if (reason != NULL) {
+            has_row =
+                visit(user, sqlite3_column_int64(rows, 0), sqlite3_column_int64(rows, 1), reason);
+        }
+    }
+    sqlite3_finalize(rows);
+    return status;
+}
+
 /* ---- pruning -------------------------------------------------------------------------------- */
 
 /* The first change that stays, before transactions are looked at. */

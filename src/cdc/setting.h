@@ -40,6 +40,13 @@ WeirStatus weir_cdc_setting_write(sqlite3 *db, const char *mode, const char *tab
 WeirStatus weir_cdc_status_read(sqlite3 *db, const CdcSetting *setting, CdcStatus *out,
                                 WeirError *err);
 
+/* A place where the log lacks changes: behind `after`, and before `before`; 0 = no record has followed.
+ * False ends it. */
+typedef bool (*CdcGapVisit)(void *user, sqlite3_int64 after, sqlite3_int64 before,
+                            const char *reason);
+WeirStatus weir_cdc_gaps(sqlite3 *db, const CdcSetting *setting, CdcGapVisit visit, void *user,
+                         WeirError *err);
+
 /* Removes the oldest transactions, each as a whole:
  *   BEFORE  those that were complete before the change with the id `value`
  *   KEEP    those without which `value` changes are left

@@ -87,8 +87,60 @@ static WeirStatus run_disable(const CdcCall *call, WeirError *err)
     return WEIR_OK;
 }
 
-static void put_status_json(Output *output, const CdcSetting *setting, const CdcStatus *status)
+typedef struct Gap {
+    sqlite3_int64 after;
+    sqlite3_int64 before;
+    Text reason;
+} Gap;
+
+/* What status shows. */
+typedef struct StatusReport {
+    CdcSetting setting;
+    CdcStatus log;
+    Gap *gaps; /* owned */
+    size_t gap_count;
+} StatusReport;
+
+static bool add_gap(void *user, sqlite3_int64 after, sqlite3_int64 before, const char *reason)
 {
+    StatusReport *const report = user;
+    report->gaps = weir_shell_realloc(report->gaps, (report->gap_count + 1) * sizeof *report->gaps);
+    Gap *const gap = &report->gaps[report->gap_count++];
+    *gap = (Gap){.after = after, .before = before};
+    weir_text_puts(&gap->reason, reason);
+    return true;
+}
+
+static void report_deinit(StatusReport *report)
+{
+    for (size_t i = 0; i < report->gap_count; i++) {
+        weir_text_deinit(&report->gaps[i].reason);
+    }
+    free(report->gaps);
+}
+
+static void put_gaps_json(Output *output, const StatusReport *report)
+{
+    weir_output_puts(output, ",\"gaps\":[");
+    for (size_t i = 0; i < report->gap_count; i++) {
+        const Gap *const gap = &report->gaps[i];
+        weir_output_printf(output, "%s{\"after\":%lld,\"before\":", i == 0 ? "" : ",", gap->after);
+        if (gap->before == 0) {
+            weir_output_puts(output, "null");
+        } else {
+            weir_output_printf(output, "%lld", gap->before);
+        }
+        weir_output_puts(output, ",\"reason\":");
+        weir_print_json_string(output, gap->reason.data, gap->reason.size);
+        weir_output_putc(output, '}');
+    }
+    weir_output_putc(output, ']');
+}
+
+static void put_status_json(Output *output, const StatusReport *report)
+{
+    const CdcSetting *const setting = &report->setting;
+    const CdcStatus *const log = &report->log;
     weir_output_printf(output, "{\"mode\":\"%s\",\"table\":", setting->mode);
     weir_print_json_string(output, setting->table, strlen(setting->table));
     if (setting->version == 0) {
@@ -97,17 +149,20 @@ static void put_status_json(Output *output, const CdcSetting *setting, const Cdc
     }
     Text first = {0};
     Text last = {0};
-    weir_cdc_time_put(&first, status->first_time, true);
-    weir_cdc_time_put(&last, status->last_time, true);
+    weir_cdc_time_put(&first, log->first_time, true);
+    weir_cdc_time_put(&last, log->last_time, true);
     weir_output_printf(output, ",\"version\":\"v%d\",\"changes\":%lld,\"transactions\":%lld",
-                       setting->version, status->change_count, status->transaction_count);
-    if (status->first_id > 0) {
+                       setting->version, log->change_count, log->transaction_count);
+    if (log->first_id > 0) {
         weir_output_printf(
             output,
-            ",\"first\":{\"id\":%lld,\"time\":\"%s\"},\"last\":{\"id\":%lld,\"time\":\"%s\"}",
-            status->first_id, first.data, status->last_id, last.data);
+            ",\"first\":{\"id\":%lld,\"time\":\"%s\"},\"last\":{\"id\":%lld,\"time\":"
+            "\"%s\"}",
+            log->first_id, first.data, log->last_id, last.data);
     }
-    weir_output_printf(output, ",\"bytes\":%lld}\n", status->size_bytes);
+    weir_output_printf(output, ",\"bytes\":%lld", log->size_bytes);
+    put_gaps_json(output, report);
+    weir_output_puts(output, "}\n");
     weir_text_deinit(&first);
     weir_text_deinit(&last);
 }
@@ -120,8 +175,27 @@ static void put_end(Output *output, const char *name, sqlite3_int64 id, sqlite3_
     weir_text_deinit(&time);
 }
 
-static void put_status(Output *output, const CdcSetting *setting, const CdcStatus *status)
+static void put_gaps(Output *output, const StatusReport *report)
 {
+    weir_output_printf(output, "%12s: %zu\n", "gaps", report->gap_count);
+    for (size_t i = 0; i < report->gap_count; i++) {
+        const Gap *const gap = &report->gaps[i];
+        Text line = {0};
+        weir_text_printf(&line, "%14sbehind %lld", "", gap->after);
+        if (gap->before != 0) {
+            weir_text_printf(&line, ", before %lld", gap->before);
+        }
+        weir_text_puts(&line, ": ");
+        weir_text_put_visible(&line, gap->reason.data, gap->reason.size);
+        weir_output_printf(output, "%s\n", line.data);
+        weir_text_deinit(&line);
+    }
+}
+
+static void put_status(Output *output, const StatusReport *report)
+{
+    const CdcSetting *const setting = &report->setting;
+    const CdcStatus *const log = &report->log;
     weir_output_printf(output, "%12s: %s\n", "mode", setting->mode);
     weir_output_printf(output, "%12s: %s%s\n", "table", setting->table,
                        setting->version == 0 ? " (not there)" : "");
@@ -129,32 +203,40 @@ static void put_status(Output *output, const CdcSetting *setting, const CdcStatu
         return;
     }
     weir_output_printf(output, "%12s: v%d\n", "version", setting->version);
-    weir_output_printf(output, "%12s: %lld\n", "changes", status->change_count);
+    weir_output_printf(output, "%12s: %lld\n", "changes", log->change_count);
     if (setting->version > 1) {
-        weir_output_printf(output, "%12s: %lld\n", "transactions", status->transaction_count);
+        weir_output_printf(output, "%12s: %lld\n", "transactions", log->transaction_count);
     }
-    if (status->first_id > 0) {
-        put_end(output, "first", status->first_id, status->first_time);
-        put_end(output, "last", status->last_id, status->last_time);
+    if (log->first_id > 0) {
+        put_end(output, "first", log->first_id, log->first_time);
+        put_end(output, "last", log->last_id, log->last_time);
     }
-    weir_output_printf(output, "%12s: %lld\n", "bytes", status->size_bytes);
+    weir_output_printf(output, "%12s: %lld\n", "bytes", log->size_bytes);
+    put_gaps(output, report);
+}
+
+static WeirStatus read_report(const CdcCall *call, StatusReport *report, WeirError *err)
+{
+    WEIR_CDC_TRY(weir_cdc_setting_read(call->db, call->cdc->table, &report->setting, err));
+    if (report->setting.version == 0) {
+        return WEIR_OK;
+    }
+    WEIR_CDC_TRY(weir_cdc_setting_check(&report->setting, err));
+    WEIR_CDC_TRY(weir_cdc_status_read(call->db, &report->setting, &report->log, err));
+    return weir_cdc_gaps(call->db, &report->setting, add_gap, report, err);
 }
 
 static WeirStatus run_status(const CdcCall *call, WeirError *err)
 {
-    CdcSetting setting;
-    CdcStatus status = {0};
-    WEIR_CDC_TRY(weir_cdc_setting_read(call->db, call->cdc->table, &setting, err));
-    if (setting.version > 0) {
-        WEIR_CDC_TRY(weir_cdc_setting_check(&setting, err));
-        WEIR_CDC_TRY(weir_cdc_status_read(call->db, &setting, &status, err));
+    StatusReport report = {0};
+    const WeirStatus status = read_report(call, &report, err);
+    if (status == WEIR_OK && call->options->style.mode == PRINT_JSON) {
+        put_status_json(&call->shell->output, &report);
+    } else if (status == WEIR_OK) {
+        put_status(&call->shell->output, &report);
     }
-    if (call->options->style.mode == PRINT_JSON) {
-        put_status_json(&call->shell->output, &setting, &status);
-    } else {
-        put_status(&call->shell->output, &setting, &status);
-    }
-    return WEIR_OK;
+    report_deinit(&report);
+    return status;
 }
 
 static WeirStatus run_tail(const CdcCall *call, WeirError *err)
