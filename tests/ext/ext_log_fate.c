@@ -2,6 +2,7 @@
  * removed, another process in between, no log at all. Whatever it is, views are their definitions. */
 #include "ext.h"
 
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,11 +75,12 @@ static off_t size_of(const char *path)
 /* SQL in a process of its own, without the extension; the file is closed at the end. */
 static void in_another_process(const World *w, const char *sql)
 {
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        (void)execl(self_path, self_path, "--child", w->path, sql, (char *)NULL);
-        _exit(127);
+    char *const arguments[] = {test_copy(self_path), test_copy("--child"), test_copy(w->path),
+                               test_copy(sql), NULL};
+    pid_t child = 0;
+    assert_int_equal(posix_spawn(&child, self_path, NULL, NULL, arguments, environ), 0);
+    for (size_t i = 0; arguments[i] != NULL; i++) {
+        test_free(arguments[i]);
     }
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
