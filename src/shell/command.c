@@ -226,7 +226,7 @@ static void run_watch(Shell *shell, const Arguments *arguments, Place place)
     } else if (strcasecmp(first, "off") == 0) {
         weir_watch_remove(shell, second, place);
     } else if (second == NULL || strcasecmp(second, "snapshot") == 0) {
-        weir_watch_add(shell, first, second != NULL, place);
+        weir_watch_add(shell, first, second == NULL ? WEIR_SINCE_NOW : WEIR_SINCE_SNAPSHOT, place);
     } else {
         weir_shell_fail_text(shell, place, "usage: .watch [VIEW [snapshot] | off [VIEW]]");
     }

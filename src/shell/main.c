@@ -31,7 +31,7 @@ static void run_tasks(Shell *shell, const Options *options)
         weir_shell_run_file(shell, options->init, (Place){0});
     }
     for (size_t i = 0; i < options->watch_count && !weir_shell_is_stopped(shell); i++) {
-        weir_watch_add(shell, options->watches[i], options->wants_snapshot, (Place){0});
+        weir_watch_add(shell, options->watches[i], options->since, (Place){0});
     }
     weir_shell_flush(shell, (Place){0});
     for (size_t i = 0; i < options->task_count && !weir_shell_is_stopped(shell); i++) {

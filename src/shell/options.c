@@ -48,20 +48,20 @@ static bool add_watch(Options *options, const char *argument)
 }
 
 /* X(function, what it sets, to what) */
-#define SETTERS(X)                             \
-    X(set_bail, is_bail, true)                 \
-    X(set_help, wants_help, true)              \
-    X(set_follow, cdc.wants_follow, true)      \
-    X(set_version, wants_version, true)        \
-    X(set_snapshot, wants_snapshot, true)      \
-    X(set_sqlite, is_sqlite, true)             \
-    X(set_header, style.has_no_header, false)  \
-    X(set_noheader, style.has_no_header, true) \
-    X(set_box, style.mode, PRINT_BOX)          \
-    X(set_csv, style.mode, PRINT_CSV)          \
-    X(set_json, style.mode, PRINT_JSON)        \
-    X(set_line, style.mode, PRINT_LINE)        \
-    X(set_list, style.mode, PRINT_LIST)        \
+#define SETTERS(X)                              \
+    X(set_bail, is_bail, true)                  \
+    X(set_help, wants_help, true)               \
+    X(set_follow, cdc.wants_follow, true)       \
+    X(set_version, wants_version, true)         \
+    X(set_snapshot, since, WEIR_SINCE_SNAPSHOT) \
+    X(set_sqlite, is_sqlite, true)              \
+    X(set_header, style.has_no_header, false)   \
+    X(set_noheader, style.has_no_header, true)  \
+    X(set_box, style.mode, PRINT_BOX)           \
+    X(set_csv, style.mode, PRINT_CSV)           \
+    X(set_json, style.mode, PRINT_JSON)         \
+    X(set_line, style.mode, PRINT_LINE)         \
+    X(set_list, style.mode, PRINT_LIST)         \
     X(set_markdown, style.mode, PRINT_MARKDOWN)
 
 #define X(function, member, value)                               \
@@ -80,7 +80,7 @@ SETTERS(X)
     X(set_before, cdc.before)         \
     X(set_keep, cdc.keep)             \
     X(set_older_than, cdc.older_than) \
-    X(set_since, cdc.since)           \
+    X(set_first, cdc.since)           \
     X(set_table, cdc.table)
 
 #define X(function, member)                                      \
@@ -95,6 +95,17 @@ TEXT_SETTERS(X)
 static bool set_null(Options *options, const char *argument)
 {
     weir_print_set_null(&options->style, argument);
+    return true;
+}
+
+static bool set_since(Options *options, const char *argument)
+{
+    char *end = NULL;
+    const long long since = strtoll(argument, &end, 10);
+    if (*argument == '\0' || *end != '\0' || since < 0) {
+        return usage_error(options, "a generation is a number", argument);
+    }
+    options->since = since;
     return true;
 }
 
@@ -138,6 +149,7 @@ void weir_options_list(OptionsKind kind)
 void weir_options_help(void)
 {
     (void)puts("weir [OPTION...] [FILE] [SQL]\n"
+               "weir watch FILE VIEW [OPTION...]\n"
                "weir cdc FILE [COMMAND]\n"
                "\n"
                "A shell for DuckDB databases whose materialized views keep themselves current,\n"
@@ -197,6 +209,9 @@ static bool read_word(Options *options, char *word, size_t place)
         options->path = word;
         return true;
     }
+    if (options->is_watch) {
+        return add_watch(options, word);
+    }
     return options->kind == OPTIONS_SHELL && place == 1
                ? add_task(options, TASK_SQL, word)
                : usage_error(options, "one argument too many", word);
@@ -205,10 +220,13 @@ static bool read_word(Options *options, char *word, size_t place)
 bool weir_options_read(Options *options, int count, char *const *arguments)
 {
     const bool is_cdc = count > 1 && strcmp(arguments[1], "cdc") == 0;
+    const bool is_watch = count > 1 && strcmp(arguments[1], "watch") == 0;
     bool is_option_allowed = true;
     size_t word_count = 0;
-    *options = (Options){.kind = is_cdc ? OPTIONS_CDC : OPTIONS_SHELL};
-    for (int i = is_cdc ? 2 : 1; i < count; i++) {
+    *options = (Options){.kind = is_cdc ? OPTIONS_CDC : OPTIONS_SHELL,
+                         .is_watch = is_watch,
+                         .since = WEIR_SINCE_NOW};
+    for (int i = is_cdc || is_watch ? 2 : 1; i < count; i++) {
         char *const word = arguments[i];
         if (is_option_allowed && strcmp(word, "--") == 0) {
             is_option_allowed = false;
@@ -220,7 +238,8 @@ bool weir_options_read(Options *options, int count, char *const *arguments)
             return false;
         }
     }
-    return true;
+    return !is_watch || options->wants_help || options->watch_count > 0 ||
+           usage_error(options, "a file and a view of it are missing behind", "watch");
 }
 
 void weir_options_deinit(Options *options)

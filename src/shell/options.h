@@ -45,7 +45,8 @@ typedef struct Options {
     bool is_sqlite; /* whatever the file says */
     bool wants_help;
     bool wants_version;
-    bool wants_snapshot; /* watching begins with the rows of the views */
+    bool is_watch; /* weir watch: the words behind the file are views */
+    int64_t since; /* where watching begins: a generation, or WEIR_SINCE_... */
 } Options;
 
 /* False after telling what is wrong. */

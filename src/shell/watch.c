@@ -62,7 +62,7 @@ void weir_watch_list(Shell *shell)
     }
 }
 
-void weir_watch_add(Shell *shell, const char *view, bool has_snapshot, Place place)
+void weir_watch_add(Shell *shell, const char *view, int64_t since, Place place)
 {
     WeirError err;
     WeirChanges *changes = NULL;
@@ -71,7 +71,6 @@ void weir_watch_add(Shell *shell, const char *view, bool has_snapshot, Place pla
         weir_shell_fail_text(shell, place, "only views of DuckDB databases can be watched");
         return;
     }
-    const int64_t since = has_snapshot ? WEIR_SINCE_SNAPSHOT : WEIR_SINCE_NOW;
     if (weir_subscribe(db, view, since, &changes, &err) != WEIR_OK) {
         weir_shell_fail(shell, &err, place);
         return;

@@ -1,12 +1,12 @@
-/* watch.h: the changes of views, printed as they happen: .watch and -watch. */
+/* watch.h: the changes of views, printed as they happen: .watch, -watch and weir watch. */
 #ifndef WEIR_SHELL_WATCH_H
 #define WEIR_SHELL_WATCH_H
 
 #include "shell/shell.h"
 
-/* Watches a view from now on, or from its contents on. One that is watched already begins anew. Tells
+/* Watches a view after a generation, or WEIR_SINCE_.... One that is watched already begins anew. Tells
  * why it cannot. */
-void weir_watch_add(Shell *shell, const char *view, bool has_snapshot, Place place);
+void weir_watch_add(Shell *shell, const char *view, int64_t since, Place place);
 
 /* Ends watching a view, or all of them (NULL). */
 void weir_watch_remove(Shell *shell, const char *view, Place place);
