@@ -81,11 +81,7 @@ static Status host_begin(void *context, Error *err)
     weir_lock_release(&host->lock);
     host->is_open = true;
     host->epoch++;
-    const Status status = host->is_capturing ? weir_duck_host_open_snapshot(host, err) : WEIR_OK;
-    if (status != WEIR_OK) {
-        host_end(host);
-    }
-    return status;
+    return WEIR_OK;
 }
 
 Status weir_duck_host_open_snapshot(DuckHost *host, Error *err)

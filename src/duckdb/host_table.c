@@ -214,6 +214,7 @@ Status weir_duck_host_table_sync(void *context, HostTable *table, HostVisit visi
     WEIR_ASSERT(table->is_followed);
     *report = (SyncReport){.method = SYNC_UNCHANGED};
     if (host->is_capturing) {
+        WEIR_TRY(weir_duck_host_open_snapshot(host, err));
         WEIR_TRY(check_definition(table, err));
         return capture_sync(table, report, err);
     }
@@ -265,6 +266,7 @@ Status weir_duck_host_table_scan(void *context, HostTable *table, HostVisit visi
         return WEIR_OK;
     }
     if (host->is_capturing) {
+        WEIR_TRY(weir_duck_host_open_snapshot(host, err));
         return weir_table_scan(host, &table->name, &table->baseline.schema, visit, user, err);
     }
     WEIR_TRY(weir_overlay_settle(&table->baseline, err));
