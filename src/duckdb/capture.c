@@ -17,6 +17,11 @@ Status weir_capture_new(WeirDatabase *database, duckdb_connection connection, Ca
     for (size_t i = 0; i < CAPTURE_KNOWN_TARGETS; i++) {
         weir_arena_init(&capture->targets[i].arena, capture->mem, 0);
     }
+    if (weir_told_handle_add(database->told, &capture->told_handle, err) != WEIR_OK) {
+        weir_arena_deinit(&capture->arena);
+        weir_mem_free(capture->mem, capture);
+        return err->code;
+    }
     capture->pool = weir_page_pool_new(capture->mem, err);
     if (capture->pool == NULL) {
         weir_capture_free(capture);
@@ -36,6 +41,7 @@ void weir_capture_free(Capture *capture)
         weir_arena_deinit(&capture->targets[i].arena);
     }
     weir_arena_deinit(&capture->arena);
+    weir_told_handle_remove(capture->database->told, capture->told_handle);
     weir_page_pool_free(capture->pool);
     weir_mem_free(capture->mem, capture);
 }

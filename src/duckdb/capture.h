@@ -1,10 +1,9 @@
 /* capture.h: a connection whose statements reach the views exactly, commit by commit.
  *
  * For a database that only Weir's own connections write. A statement that changes rows of a followed
- * table is run so that it tells which rows: INSERT, UPDATE and DELETE with a RETURNING clause of ours,
- * the old rows of an UPDATE by a SELECT over its own condition, in the same transaction. What does
- * not add up, or has another shape, is known to have changed and no more: the table is read anew at
- * the commit. docs/capture.md has the table of what is captured how.
+ * table is run so that it tells which rows: INSERT and DELETE with a RETURNING clause of ours, UPDATE
+ * from inside an assignment. What does not add up, or has another shape, is known to have changed and
+ * no more: the table is read anew at the commit. docs/capture.md has the table of what is captured how.
  *
  * One thread at a time uses a Capture; several of one database may run at once. */
 #ifndef WEIR_DUCKDB_CAPTURE_H

@@ -4,6 +4,7 @@
 
 #include "base/sql_lexer.h"
 #include "duckdb/capture.h"
+#include "duckdb/told_function.h"
 #include "duckdb/write_shape.h"
 #include "trace/page_pool.h"
 #include "view/bag.h"
@@ -19,7 +20,7 @@ typedef struct CaptureTarget {
     CaptureShape shape;
     const char *columns; /* "a", "b": the followed ones; 1 if there is none */
     uint64_t name_epoch; /* of the database, when it was resolved */
-    bool has_generated;  /* columns */
+    bool is_special;     /* it has generated columns, or one that is called rowid */
 } CaptureTarget;
 
 /* What the transaction has changed in a table. */
@@ -39,6 +40,7 @@ struct Capture {
     Mem *mem;
     duckdb_connection connection; /* borrowed */
     PagePool *pool;
+    uint64_t told_handle; /* where its statements tell */
     CaptureTarget targets[CAPTURE_KNOWN_TARGETS];
     size_t next_target;
     bool is_in_transaction; /* the user's */
@@ -102,22 +104,47 @@ Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *sha
 /* The span behind `before`, and a newline: it may end in a comment. Nothing if it is not there. */
 void weir_capture_put_span(Buf *buf, const char *before, SqlSpan span);
 
-/* Runs a SELECT over what the statement is about to change, if it would give the same when it is run
- * again. False: it would not, or it failed for the reason in *why. */
-bool weir_capture_select(const CaptureRun *run, const char *select, CapturedResult *out,
-                         Error *why);
-
-/* Adds the chunk's rows, whose followed columns begin at `first`, to the table's change. */
-Status weir_capture_add_rows(CapturedTable *table, duckdb_data_chunk chunk, size_t first,
-                             int64_t sign, Arena *arena, Error *err) WEIR_MUST_CHECK;
-
-/* A SELECT of ours that fails aborts the user's transaction, as his statement would have: then err,
- * which says only that, becomes what the SELECT said. */
-void weir_capture_prefer(const Error *why, Error *err);
-
 /* The rows that a statement has changed; those it returns are kept for the user. False: no memory. */
 bool weir_capture_count(Capture *capture, const WriteShape *shape, CapturedResult *out,
                         uint64_t *count);
+
+/* Runs the statement as the user has written it. */
+Status weir_capture_run_unchanged(const CaptureRun *run, CapturedResult *out, Error *err)
+    WEIR_MUST_CHECK;
+
+/* Runs what we have made of it. If that is refused for its text, the user's own is run, for its own
+ * message; after any failure the table is not known. */
+Status weir_capture_run_changed(const CaptureRun *run, const char *sql, CapturedResult *out,
+                                Error *err) WEIR_MUST_CHECK;
+
+/* ---- capture_told.c --------------------------------------------------------------------------- */
+
+/* What one statement tells while it runs. */
+typedef struct Telling {
+    Mem *mem;
+    CapturedTable *table;
+    bool has_after;     /* the old values are followed by the new ones */
+    bool has_failed;    /* something told could not be kept */
+    uint64_t new_count; /* rows that are not in the table yet */
+    int64_t *row_ids;   /* owned: of the rows that change */
+    size_t row_id_count;
+    size_t row_id_capacity;
+    Arena arena;
+} Telling;
+
+void weir_telling_init(Telling *telling, const CaptureRun *run, bool has_after);
+void weir_telling_deinit(Telling *telling);
+
+/* As weir_capture_run_changed: what is told becomes part of the table's change. */
+Status weir_telling_run(Telling *telling, const CaptureRun *run, const char *sql,
+                        CapturedResult *out, Error *err) WEIR_MUST_CHECK;
+
+/* True if as many rows were told to change, each of them once. */
+bool weir_telling_is_whole(Telling *telling, uint64_t changed_count);
+
+/* The call, with the old values of the followed columns, but without what follows and the bracket. */
+void weir_telling_put_call(Buf *sql, const CaptureRun *run, const char *is_changed);
+void weir_telling_put_old(Buf *sql, const WriteShape *shape, const char *column);
 
 /* ---- capture_update.c ------------------------------------------------------------------------- */
 

@@ -145,8 +145,8 @@ typedef struct Gathering {
     uint64_t row_count;
 } Gathering;
 
-Status weir_capture_add_rows(CapturedTable *table, duckdb_data_chunk chunk, size_t first,
-                             int64_t sign, Arena *arena, Error *err)
+static Status add_rows(CapturedTable *table, duckdb_data_chunk chunk, size_t first, int64_t sign,
+                       Arena *arena, Error *err)
 {
     Batch batch;
     weir_arena_reset(arena);
@@ -159,7 +159,7 @@ static Status gather_chunk(Gathering *gathering, duckdb_data_chunk chunk, Arena 
     const size_t hidden = WEIR_MAX(gathering->table->schema.count, (size_t)1);
     const size_t first = (size_t)duckdb_data_chunk_get_column_count(chunk) - hidden;
     gathering->row_count += duckdb_data_chunk_get_size(chunk);
-    return weir_capture_add_rows(gathering->table, chunk, first, gathering->sign, arena, err);
+    return add_rows(gathering->table, chunk, first, gathering->sign, arena, err);
 }
 
 /* A failure leaves the table unknown: the statement has been run, and that stands. */
@@ -188,17 +188,6 @@ static void gather(Gathering *gathering, CapturedResult *from)
 
 /* ---- statements ------------------------------------------------------------------------------- */
 
-void weir_capture_prefer(const Error *why, Error *err)
-{
-    if (why->code != WEIR_OK && strstr(err->message, "transaction is aborted") != NULL) {
-        *err = *why;
-        char *const quoted = strstr(err->message, "\n\nLINE ");
-        if (quoted != NULL) {
-            *quoted = '\0';
-        }
-    }
-}
-
 /* A failure that does not end the transaction, and may quote the text. */
 static bool is_about_text(const Error *err)
 {
@@ -206,7 +195,35 @@ static bool is_about_text(const Error *err)
            strncmp(err->message, "Binder Error", 12) == 0;
 }
 
-/* The statement, telling its rows. Its failure is that of the user's own text. */
+Status weir_capture_run_unchanged(const CaptureRun *run, CapturedResult *out, Error *err)
+{
+    return weir_capture_plain(run->capture, run->sql, out, err);
+}
+
+static void cut_quotation(Error *err)
+{
+    char *const quoted = strstr(err->message, "\n\nLINE ");
+    if (quoted != NULL) {
+        *quoted = '\0';
+    }
+}
+
+Status weir_capture_run_changed(const CaptureRun *run, const char *sql, CapturedResult *out,
+                                Error *err)
+{
+    const Status status = weir_capture_plain(run->capture, sql, out, err);
+    if (status == WEIR_OK) {
+        return WEIR_OK;
+    }
+    run->table->is_known = false;
+    if (is_about_text(err)) {
+        return weir_capture_run_unchanged(run, out, err);
+    }
+    cut_quotation(err); /* it would be of our text */
+    return status;
+}
+
+/* The statement, telling its rows. */
 static Status run_returning(const CaptureRun *run, int64_t sign, CapturedResult *out, Error *err)
 {
     Gathering gathering = {.capture = run->capture, .table = run->table, .sign = sign};
@@ -216,12 +233,12 @@ static Status run_returning(const CaptureRun *run, int64_t sign, CapturedResult 
                     run->target->columns);
     Status status = weir_buf_status(&text, err);
     if (status == WEIR_OK) {
-        status = weir_capture_plain(run->capture, text.data, out, err);
+        status = weir_capture_run_changed(run, text.data, out, err);
     }
     weir_buf_deinit(&text);
-    if (status != WEIR_OK) {
+    if (status != WEIR_OK || !run->table->is_known) {
         run->table->is_known = false;
-        return is_about_text(err) ? weir_capture_plain(run->capture, run->sql, out, err) : status;
+        return status;
     }
     gathering.keeps_chunks = run->shape->has_returning;
     gather(&gathering, out);
@@ -257,7 +274,19 @@ static void put_select(Buf *sql, const WriteShape *shape, const CaptureTarget *t
     weir_buf_puts(sql, ") AS changed");
 }
 
-bool weir_capture_select(const CaptureRun *run, const char *select, CapturedResult *out, Error *why)
+/* A SELECT of ours that fails aborts the user's transaction, as his statement would have: then err,
+ * which says only that, becomes what the SELECT said. */
+static void prefer(const Error *why, Error *err)
+{
+    if (why->code != WEIR_OK && strstr(err->message, "transaction is aborted") != NULL) {
+        *err = *why;
+        cut_quotation(err);
+    }
+}
+
+/* Runs a SELECT over what the statement is about to change, if it would give the same when it is run
+ * again. False: it would not, or it failed for the reason in *why. */
+static bool run_select(const CaptureRun *run, const char *select, CapturedResult *out, Error *why)
 {
     return (run->shape->is_plain || weir_capture_is_repeatable(run->capture, select)) &&
            weir_capture_plain(run->capture, select, out, why) == WEIR_OK;
@@ -273,8 +302,8 @@ static bool take_old_rows(const CaptureRun *run, uint64_t *row_count, Error *why
     Buf sql;
     weir_buf_init(&sql, run->capture->mem, SIZE_MAX);
     put_select(&sql, run->shape, run->target);
-    const bool is_taken = weir_buf_status(&sql, &ignored) == WEIR_OK &&
-                          weir_capture_select(run, sql.data, &rows, why);
+    const bool is_taken =
+        weir_buf_status(&sql, &ignored) == WEIR_OK && run_select(run, sql.data, &rows, why);
     if (is_taken) {
         gather(&old, &rows);
         weir_captured_result_deinit(&rows, run->capture->mem);
@@ -324,7 +353,7 @@ static Status run_delete(const CaptureRun *run, CapturedResult *out, Error *err)
     const bool is_taken = !run->shape->has_returning && take_old_rows(run, &expected, &why);
     const Status status = weir_capture_plain(run->capture, run->sql, out, err);
     if (status != WEIR_OK) {
-        weir_capture_prefer(&why, err);
+        prefer(&why, err);
     }
     run->table->is_known =
         run->table->is_known && is_taken && status == WEIR_OK && count_changed(out) == expected;

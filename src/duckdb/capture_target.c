@@ -27,7 +27,8 @@ static bool resolve(Capture *capture, CaptureTarget *target)
 {
     static const char SQL[] =
         "SELECT p->>'$.table_info.catalog', p->>'$.table_info.schema', p->>'$.table_info.table', "
-        "system.main.contains(p->>'$.table_info.columns', '\"category\":\"GENERATED\"') "
+        "system.main.regexp_matches(p->>'$.table_info.columns', "
+        "'\"category\":\"GENERATED\"|\"name\":\"rowid\"', 'i') "
         "FROM (SELECT system.main.json_serialize_plan($1::VARCHAR)::JSON->'$.plans[0]' AS p)";
     Error ignored = {0};
     const char *const sql =
@@ -45,7 +46,7 @@ static bool resolve(Capture *capture, CaptureTarget *target)
             weir_rows_is_null(&rows, i) ? NULL : weir_rows_text(&rows, i, &target->arena, &ignored);
         is_found = *parts[i] != NULL;
     }
-    target->has_generated = is_found && (weir_rows_is_null(&rows, 3) || weir_rows_bool(&rows, 3));
+    target->is_special = is_found && (weir_rows_is_null(&rows, 3) || weir_rows_bool(&rows, 3));
     weir_rows_deinit(&rows);
     duckdb_destroy_result(&result);
     return is_found;

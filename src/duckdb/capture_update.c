@@ -1,12 +1,13 @@
-/* capture_update.c: the rows of an UPDATE before and after, by one SELECT before it is run.
+/* capture_update.c: an UPDATE that tells its rows before and after (capture_told.c).
  *
  *   UPDATE t SET v = v + 1 WHERE id = 5
- *   SELECT t.k, t.v, t.k, CAST(v + 1 AS BIGINT) FROM t WHERE id = 5
+ *   UPDATE t SET v = CASE WHEN told(..., t.k, t.v, t.k, CAST(v + 1 AS BIGINT))
+ *                         THEN CAST(v + 1 AS BIGINT) END WHERE id = 5
  *
  * (A RETURNING clause would make DuckDB write all columns, those of an index too, which is slow and
- * fails where the plain statement does not.) What the assignments and the condition give must be the
- * same when they are evaluated twice, every row must be met once, and as many rows must be updated
- * as were read. */
+ * fails where the plain statement does not.) What the assignments of followed columns give must be
+ * the same when they are evaluated twice for a row; the condition is evaluated as often as without
+ * us. */
 #include "duckdb/capture_priv.h"
 
 /* One item of SET. */
@@ -77,101 +78,92 @@ static const Assignment *find_assignment(const Assignments *all, const char *nam
     return NULL;
 }
 
-static void put_old(Buf *sql, const WriteShape *shape, const char *column)
+/* The value as it is stored. */
+static void put_value(Buf *sql, const LogicalType *type, SqlSpan value)
 {
-    weir_capture_put_span(sql, "", shape->alias);
-    weir_buf_putc(sql, '.');
-    weir_buf_put_sql_name(sql, column);
+    weir_capture_put_span(sql, "CAST((", value);
+    weir_buf_puts(sql, ") AS ");
+    weir_type_put_sql(sql, type);
+    weir_buf_putc(sql, ')');
 }
 
-/* The followed columns before, then after, then how often the row is met if it is a join. */
-static void put_select(Buf *sql, const WriteShape *shape, const Schema *schema,
-                       const Assignment *const *assigned)
+/* The values that are evaluated twice, for the planner to look at. */
+static void put_values_query(Buf *sql, const CaptureRun *run, const Assignment *const *assigned)
 {
+    const WriteShape *const shape = run->shape;
+    const Schema *const schema = &run->target->shape.schema;
+    const char *before = "SELECT ";
     weir_capture_put_span(sql, "", shape->with);
-    weir_buf_puts(sql, "SELECT ");
     for (size_t c = 0; c < schema->count; c++) {
-        weir_buf_puts(sql, c == 0 ? "" : ", ");
-        put_old(sql, shape, schema->names[c]);
-    }
-    for (size_t c = 0; c < schema->count; c++) {
-        weir_buf_puts(sql, ", ");
-        if (assigned[c] == NULL) {
-            put_old(sql, shape, schema->names[c]);
-        } else {
-            weir_capture_put_span(sql, "CAST((", assigned[c]->value);
-            weir_buf_puts(sql, ") AS ");
-            weir_type_put_sql(sql, schema->types[c]);
-            weir_buf_putc(sql, ')');
+        if (assigned[c] != NULL) {
+            weir_buf_puts(sql, before);
+            put_value(sql, schema->types[c], assigned[c]->value);
+            before = ", ";
         }
-    }
-    if (shape->others.start != NULL) {
-        weir_capture_put_span(sql, ", system.main.count(*) OVER (PARTITION BY ", shape->alias);
-        weir_buf_puts(sql, ".rowid)");
     }
     weir_capture_put_span(sql, " FROM ", shape->relation);
     weir_capture_put_span(sql, ", ", shape->others);
-    weir_capture_put_span(sql, " WHERE ", shape->condition);
 }
 
-/* ---- gathering -------------------------------------------------------------------------------- */
-
-static bool is_met_once(duckdb_data_chunk chunk, size_t column)
+/* The statement, telling the followed columns before and after from inside the first of them that is
+ * assigned. */
+static void put_telling(Buf *sql, const CaptureRun *run, const Assignment *const *assigned)
 {
-    const size_t count = duckdb_data_chunk_get_size(chunk);
-    const int64_t *const met = duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, column));
-    for (size_t i = 0; i < count; i++) {
-        if (met[i] != 1) {
-            return false;
+    const Schema *const schema = &run->target->shape.schema;
+    size_t first = 0;
+    while (assigned[first] == NULL) {
+        first++;
+    }
+    const SqlSpan value = assigned[first]->value;
+    weir_buf_printf(sql, "%.*s CASE WHEN ", (int)(value.start - run->sql), run->sql);
+    weir_telling_put_call(sql, run, "true");
+    for (size_t c = 0; c < schema->count; c++) {
+        weir_buf_puts(sql, ", ");
+        if (assigned[c] == NULL) {
+            weir_telling_put_old(sql, run->shape, schema->names[c]);
+        } else {
+            put_value(sql, schema->types[c], assigned[c]->value);
         }
     }
-    return true;
-}
-
-/* *row_count = rows to be updated. False: not all of them are known. */
-static bool gather(Capture *capture, CapturedTable *table, bool is_join, CapturedResult *rows,
-                   uint64_t *row_count)
-{
-    Error ignored = {0};
-    Arena arena;
-    bool is_known = true;
-    const size_t width = table->schema.count;
-    weir_arena_init(&arena, capture->mem, 0);
-    for (;;) {
-        duckdb_data_chunk chunk = duckdb_fetch_chunk(rows->result);
-        if (chunk == NULL) {
-            break;
-        }
-        *row_count += duckdb_data_chunk_get_size(chunk);
-        is_known = is_known && (!is_join || is_met_once(chunk, 2 * width)) &&
-                   weir_capture_add_rows(table, chunk, 0, -1, &arena, &ignored) == WEIR_OK &&
-                   weir_capture_add_rows(table, chunk, width, 1, &arena, &ignored) == WEIR_OK;
-        duckdb_destroy_data_chunk(&chunk);
-    }
-    weir_arena_deinit(&arena);
-    return is_known;
+    weir_buf_puts(sql, ") THEN ");
+    put_value(sql, schema->types[first], value);
+    weir_buf_printf(sql, " END %s", value.start + value.size);
 }
 
 /* ---- the statement ----------------------------------------------------------------------------- */
 
 typedef enum Effect {
     EFFECT_NONE,    /* no followed column is assigned */
-    EFFECT_KNOWN,   /* the rows were gathered */
-    EFFECT_UNKNOWN, /* or some of them */
+    EFFECT_KNOWN,   /* the statement tells its rows */
+    EFFECT_UNKNOWN, /* it cannot */
 } Effect;
 
-/* The SELECT, or NULL with *effect telling why there is none. From the arena. */
-static const char *write_select(const CaptureRun *run, Arena *arena, Effect *effect)
+static bool is_repeatable(const CaptureRun *run, const Assignment *const *assigned)
+{
+    Error ignored = {0};
+    Buf query;
+    if (run->shape->is_plain) {
+        return true;
+    }
+    weir_buf_init(&query, run->capture->mem, SIZE_MAX);
+    put_values_query(&query, run, assigned);
+    const bool result = weir_buf_status(&query, &ignored) == WEIR_OK &&
+                        weir_capture_is_repeatable(run->capture, query.data);
+    weir_buf_deinit(&query);
+    return result;
+}
+
+/* Writes the statement that tells its rows, or says why there is none. */
+static Effect write_telling(const CaptureRun *run, Arena *arena, Buf *sql)
 {
     Error ignored = {0};
     const Schema *const schema = &run->target->shape.schema;
     Assignments *const all = weir_arena_alloc(arena, sizeof *all, &ignored);
     const Assignment **assigned =
         weir_arena_calloc(arena, schema->count, sizeof(const Assignment *), &ignored);
-    *effect = EFFECT_UNKNOWN;
-    if (all == NULL || assigned == NULL || run->target->has_generated ||
+    if (all == NULL || assigned == NULL || run->target->is_special ||
         !read_assignments(run->shape->set, all)) {
-        return NULL;
+        return EFFECT_UNKNOWN;
     }
     bool has_effect = false;
     for (size_t c = 0; c < schema->count; c++) {
@@ -179,53 +171,40 @@ static const char *write_select(const CaptureRun *run, Arena *arena, Effect *eff
         has_effect = has_effect || assigned[c] != NULL;
     }
     if (!has_effect) {
-        *effect = EFFECT_NONE;
-        return NULL;
+        return EFFECT_NONE;
     }
-    Buf sql;
-    weir_buf_init(&sql, run->capture->mem, SIZE_MAX);
-    put_select(&sql, run->shape, schema, assigned);
-    const char *const text = weir_buf_status(&sql, &ignored) == WEIR_OK
-                                 ? weir_arena_strdup(arena, sql.data, &ignored)
-                                 : NULL;
-    weir_buf_deinit(&sql);
-    return text;
+    if (!is_repeatable(run, assigned)) {
+        return EFFECT_UNKNOWN;
+    }
+    put_telling(sql, run, assigned);
+    return weir_buf_status(sql, &ignored) == WEIR_OK ? EFFECT_KNOWN : EFFECT_UNKNOWN;
 }
 
-/* why = the failure of the SELECT, if it failed. */
-static Effect read_effect(const CaptureRun *run, uint64_t *row_count, Error *why)
+static Status update_telling(const CaptureRun *run, const char *sql, CapturedResult *out,
+                             Error *err)
 {
-    Arena arena;
-    CapturedResult rows = {0};
-    Effect effect = EFFECT_UNKNOWN;
-    weir_arena_init(&arena, run->capture->mem, 0);
-    const char *const select = write_select(run, &arena, &effect);
-    if (select != NULL && weir_capture_select(run, select, &rows, why)) {
-        const bool is_join = run->shape->others.start != NULL;
-        effect = gather(run->capture, run->table, is_join, &rows, row_count) ? EFFECT_KNOWN
-                                                                             : EFFECT_UNKNOWN;
-        weir_captured_result_deinit(&rows, run->capture->mem);
-    }
-    weir_arena_deinit(&arena);
-    return effect;
+    uint64_t updated = 0;
+    Telling telling;
+    weir_telling_init(&telling, run, true);
+    const Status status = weir_telling_run(&telling, run, sql, out, err);
+    run->table->is_known = status == WEIR_OK && run->table->is_known &&
+                           weir_capture_count(run->capture, run->shape, out, &updated) &&
+                           weir_telling_is_whole(&telling, updated);
+    weir_telling_deinit(&telling);
+    return status;
 }
 
 Status weir_capture_update(const CaptureRun *run, CapturedResult *out, Error *err)
 {
-    uint64_t expected = 0;
-    uint64_t updated = 0;
-    Error why = {0};
-    const Effect effect = read_effect(run, &expected, &why);
-    const Status status = weir_capture_plain(run->capture, run->sql, out, err);
-    if (status != WEIR_OK) {
-        weir_capture_prefer(&why, err);
-    }
-    if (effect == EFFECT_NONE) {
-        return status;
-    }
-    const bool is_counted = status == WEIR_OK &&
-                            weir_capture_count(run->capture, run->shape, out, &updated) &&
-                            updated == expected;
-    run->table->is_known = run->table->is_known && effect == EFFECT_KNOWN && is_counted;
+    Arena arena;
+    Buf sql;
+    weir_arena_init(&arena, run->capture->mem, 0);
+    weir_buf_init(&sql, run->capture->mem, SIZE_MAX);
+    const Effect effect = write_telling(run, &arena, &sql);
+    run->table->is_known = run->table->is_known && effect != EFFECT_UNKNOWN;
+    const Status status = effect == EFFECT_KNOWN ? update_telling(run, sql.data, out, err)
+                                                 : weir_capture_run_unchanged(run, out, err);
+    weir_buf_deinit(&sql);
+    weir_arena_deinit(&arena);
     return status;
 }

@@ -20,6 +20,7 @@ void weir_database_unref(void *data)
     Mem *const mem = database->mem;
     weir_poller_free(database->poller);
     weir_engine_free(database->engine);
+    weir_told_registry_free(database->told);
     weir_duck_host_free(database->host);
     weir_connector_unref(database->connector);
     weir_mem_free(mem, database);
@@ -36,6 +37,11 @@ static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_conn
     WEIR_TRY(weir_engine_new(database->mem, &host, &database->engine, err));
     WEIR_TRY(weir_poller_new(database, &database->poller, err));
     WEIR_TRY(weir_sql_functions_register(database, connection, err));
+    if (is_capturing) {
+        WEIR_TRY(weir_told_registry_new(database->mem, &database->told, err));
+        WEIR_TRY(weir_told_function_register(
+            connection, database->told, weir_database_ref(database), weir_database_unref, err));
+    }
     weir_replacement_scan_add(database, handle);
     return WEIR_OK;
 }

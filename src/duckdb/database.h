@@ -5,6 +5,7 @@
 
 #include "duckdb/connection.h"
 #include "duckdb/host.h"
+#include "duckdb/told_function.h"
 #include "view/engine.h"
 
 #include <stdatomic.h>
@@ -18,6 +19,7 @@ struct WeirDatabase {
     DuckHost *host;              /* owned: the engine's host */
     Engine *engine;              /* owned */
     Poller *poller;              /* owned */
+    ToldRegistry *told;          /* owned; NULL if nobody captures */
     _Atomic uint64_t name_epoch; /* rises when names in statements may mean other tables */
     _Atomic size_t ref_count;
 };

@@ -158,8 +158,9 @@ static void read_clauses(SqlToken token, const char *others_word, WriteShape *sh
         end = token.end;
         before = token;
     }
-    shape->is_plain = is_plain_span(shape->set) && is_plain_span(shape->others) &&
-                      is_plain_span(shape->condition);
+    shape->is_plain = shape->kind == WRITE_UPDATE
+                          ? is_plain_span(shape->set)
+                          : is_plain_span(shape->others) && is_plain_span(shape->condition);
 }
 
 /* ---- statements ------------------------------------------------------------------------------- */

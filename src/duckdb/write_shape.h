@@ -42,8 +42,8 @@ typedef struct WriteShape {
     SqlSpan condition;  /* what follows WHERE */
     bool is_cascade;    /* DROP ... CASCADE */
     bool has_returning; /* the last clause is RETURNING */
-    bool is_plain; /* set, others and condition call no function and hold no query: they give the
-                           same whenever they are evaluated */
+    bool is_plain; /* UPDATE: set, DELETE: others and condition call no function and hold no query:
+                           they give the same whenever they are evaluated */
 } WriteShape;
 
 /* The shape points into sql: one statement without its semicolon. */

@@ -125,7 +125,10 @@ static void test_updates(void **state)
     gives(db, "UPDATE t SET v = 78 WHERE id = 3", "changed 1");
     verify(db, "RETURNING");
     by_reading(db, "UPDATE t SET v = u.w FROM u WHERE t.id = u.k"); /* two matches of a row */
-    by_reading(db, "UPDATE t SET v = 3 WHERE random() < 0.5");
+    exactly(db, "UPDATE t SET v = 3 WHERE random() < 0.5");
+    exactly(db, "UPDATE t SET v = 4, s = 'x' WHERE id IN (SELECT id FROM t LIMIT 5) /* c */ -- d");
+    exactly(db,
+            "UPDATE t SET v = 4 -- e\n , g = 2 WHERE id IN (FROM t SELECT row_number() OVER ())");
     by_reading(db, "UPDATE t SET v = (random() * 10)::INTEGER");
     by_reading(db, "UPDATE t SET v = DEFAULT WHERE id = 9");
     by_reading(db, "UPDATE t SET (v, g) = (1, 2) WHERE id = 9");
@@ -140,7 +143,8 @@ static void test_updates(void **state)
     verify(db, "ROLLBACK");
     exactly(db, "BEGIN; UPDATE keyed SET g = 5 WHERE id = 9; UPDATE keyed SET g = 6 WHERE id = 9; "
                 "COMMIT");
-    by_reading(db, "UPDATE t SET v = 4 WHERE id IN (SELECT id FROM t LIMIT 5)");
+    by_reading(db, "UPDATE t SET v = (SELECT id FROM t LIMIT 1)");
+    fails(db, "SELECT dbsp_internal_told(7::UBIGINT, true)", "nobody listens");
 }
 
 static void test_deletes(void **state)
