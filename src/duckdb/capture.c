@@ -53,55 +53,74 @@ bool weir_capture_is_in_transaction(const Capture *capture)
 
 /* ---- commits ---------------------------------------------------------------------------------- */
 
+/* What is run in a commit, with the engine's lock held. */
 typedef struct CommitRun {
     Capture *capture;
-    const char *sql;
+    const char *sql;             /* NULL = the database has committed already */
+    const WriteShape *shape;     /* of a statement that commits by itself; NULL = COMMIT */
+    const CaptureTarget *target; /* of that statement */
     CapturedResult *out;
+    Arena arena; /* what is told */
 } CommitRun;
 
-static Status commit_run(void *context, Error *err)
+/* Without memory for the list all that is known is that something changed. */
+static void list_changes(CommitRun *run, EngineCommit *commit)
 {
-    const CommitRun *const run = context;
-    return weir_capture_plain(run->capture, run->sql, run->out, err);
-}
-
-/* Tells the engine what the transaction changed, around the statement that commits it (sql NULL: it
- * is committed). The transaction is over in any case. */
-static Status commit(Capture *capture, const char *sql, CapturedResult *out, Error *err)
-{
-    Arena arena;
-    Status status = WEIR_OK;
+    Error ignored = {0};
+    const Capture *const capture = run->capture;
     size_t count = 0;
-    CommitRun run = {.capture = capture, .sql = sql, .out = out};
-    weir_arena_init(&arena, capture->mem, 0);
     for (const CapturedTable *table = capture->tables; table != NULL; table = table->next) {
         count++;
     }
-    TableChange *changes = weir_arena_calloc(&arena, count, sizeof *changes, err);
-    EngineCommit told = {
-        .changes = changes,
-        .change_count = count,
-        .is_unknown = capture->is_unknown,
-        .has_definitions = capture->has_definitions,
-        .removal_count = capture->removal_count,
-        .run = sql == NULL ? NULL : commit_run,
-        .context = &run,
-    };
-    if (changes == NULL) { /* no memory for the list: all that is known is that something changed */
-        told.change_count = 0;
-        told.is_unknown = true;
-        weir_error_clear(err);
+    TableChange *changes = weir_arena_calloc(&run->arena, count, sizeof *changes, &ignored);
+    commit->is_unknown = capture->is_unknown || changes == NULL;
+    commit->has_definitions = capture->has_definitions;
+    commit->removal_count = capture->removal_count;
+    if (changes == NULL) {
+        return;
     }
     CapturedTable *table = capture->tables;
-    for (size_t i = 0; i < told.change_count; i++, table = table->next) {
+    for (size_t i = 0; i < count; i++, table = table->next) {
         changes[i] = (TableChange){.name = table->name,
                                    .follow_id = table->follow_id,
                                    .rows = table->is_known ? &table->rows : NULL};
     }
-    status = weir_engine_commit(capture->database->engine, &told, err);
-    weir_arena_deinit(&arena);
+    commit->changes = changes;
+    commit->change_count = count;
+}
+
+static Status commit_run(void *context, EngineCommit *commit, Error *err)
+{
+    CommitRun *const run = context;
+    if (run->shape != NULL) {
+        WEIR_TRY(weir_capture_run(run->capture, run->sql, run->shape, run->target, run->out, err));
+    } else if (run->sql != NULL) {
+        WEIR_TRY(weir_capture_plain(run->capture, run->sql, run->out, err));
+    }
+    list_changes(run, commit);
+    return WEIR_OK;
+}
+
+/* Tells the engine what the transaction changed. The transaction is over in any case. */
+static Status commit(CommitRun *run, Error *err)
+{
+    Capture *const capture = run->capture;
+    EngineCommit told = {.run = commit_run, .context = run};
+    weir_arena_init(&run->arena, capture->mem, 0);
+    const Status status = weir_engine_commit(capture->database->engine, &told, err);
+    weir_arena_deinit(&run->arena);
     weir_capture_forget(capture);
     return status;
+}
+
+static Status commit_by(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+{
+    return commit(&(CommitRun){.capture = capture, .sql = sql, .out = out}, err);
+}
+
+static Status tell_committed(Capture *capture, Error *err)
+{
+    return commit(&(CommitRun){.capture = capture}, err);
 }
 
 static bool has_changes(const Capture *capture)
@@ -130,7 +149,7 @@ static Status execute_unknown(Capture *capture, const char *sql, CapturedResult 
     WEIR_TRY(execute_session(capture, sql, out, err));
     capture->is_unknown = true;
     capture->has_definitions = true;
-    return capture->is_in_transaction ? WEIR_OK : commit(capture, NULL, NULL, err);
+    return capture->is_in_transaction ? WEIR_OK : tell_committed(capture, err);
 }
 
 static void roll_back(Capture *capture)
@@ -147,7 +166,7 @@ Status weir_capture_end_alone(Capture *capture, Status status, CapturedResult *o
 {
     CapturedResult ignored = {0};
     if (status == WEIR_OK) {
-        status = commit(capture, "COMMIT", &ignored, err);
+        status = commit_by(capture, "COMMIT", &ignored, err);
         weir_captured_result_deinit(&ignored, capture->mem);
         if (status != WEIR_OK) {
             weir_captured_result_deinit(out, capture->mem);
@@ -159,11 +178,17 @@ Status weir_capture_end_alone(Capture *capture, Status status, CapturedResult *o
     return status;
 }
 
-/* A transaction of its own around the statement. */
+/* A transaction of its own around the statement; or the statement within the commit, if it is sure to
+ * ask nothing of the engine, whose lock is held. */
 static Status execute_alone(Capture *capture, const char *sql, const WriteShape *shape,
                             const CaptureTarget *target, CapturedResult *out, Error *err)
 {
     capture->removal_count = weir_engine_removal_count(capture->database->engine);
+    if (shape->is_simple) {
+        CommitRun run = {
+            .capture = capture, .sql = sql, .shape = shape, .target = target, .out = out};
+        return commit(&run, err);
+    }
     WEIR_TRY(weir_query_run(capture->connection, "BEGIN", err));
     const Status status = weir_capture_run(capture, sql, shape, target, out, err);
     return weir_capture_end_alone(capture, status, out, err);
@@ -177,7 +202,7 @@ static Status execute_unfollowed(Capture *capture, const char *sql, const Captur
     WEIR_TRY(weir_capture_plain(capture, sql, out, err));
     if (target == NULL || target->shape.epoch != weir_engine_epoch(capture->database->engine)) {
         capture->is_unknown = true;
-        return commit(capture, NULL, NULL, err);
+        return tell_committed(capture, err);
     }
     return WEIR_OK;
 }
@@ -242,7 +267,7 @@ static Status execute_finish(Capture *capture, const char *sql, bool is_commit, 
         weir_capture_forget(capture);
     }
     const Status status =
-        is_told ? commit(capture, sql, out, err) : weir_capture_plain(capture, sql, out, err);
+        is_told ? commit_by(capture, sql, out, err) : weir_capture_plain(capture, sql, out, err);
     if (capture->has_new_names) { /* for others they are new now, or never were */
         capture->has_new_names = false;
         forget_names(capture);

@@ -119,32 +119,40 @@ Status weir_capture_run_changed(const CaptureRun *run, const char *sql, Captured
 
 /* ---- capture_told.c --------------------------------------------------------------------------- */
 
-/* What one statement tells while it runs. */
+enum { TOLD_VALUE = 1, TOLD_FIRST = 2 }; /* arguments */
+
+/* What one statement tells while it runs. The arguments of the call: the handle, a value, the row id
+ * if row_id_argument, the old values of the followed columns, and then new ones. */
 typedef struct Telling {
-    Mem *mem;
-    CapturedTable *table;
-    bool has_after;     /* the old values are followed by the new ones */
-    bool has_failed;    /* something told could not be kept */
+    const CaptureRun *run;
+    size_t row_id_argument; /* 0 = every row is told once */
+    size_t old_argument;
+    const size_t
+        *new_arguments;  /* of the followed columns, 0 = the old value; NULL: none is told */
+    bool is_conditional; /* the value is whether the row changes */
+    bool has_failed;     /* something told could not be kept */
+    uint64_t changed_count;
     uint64_t new_count; /* rows that are not in the table yet */
-    int64_t *row_ids;   /* owned: of the rows that change */
+    int64_t *row_ids;   /* owned: of the rows that change, if they are told */
     size_t row_id_count;
     size_t row_id_capacity;
     Arena arena;
 } Telling;
 
-void weir_telling_init(Telling *telling, const CaptureRun *run, bool has_after);
+void weir_telling_init(Telling *telling, const CaptureRun *run);
 void weir_telling_deinit(Telling *telling);
 
 /* As weir_capture_run_changed: what is told becomes part of the table's change. */
-Status weir_telling_run(Telling *telling, const CaptureRun *run, const char *sql,
-                        CapturedResult *out, Error *err) WEIR_MUST_CHECK;
+Status weir_telling_run(Telling *telling, const char *sql, CapturedResult *out, Error *err)
+    WEIR_MUST_CHECK;
 
 /* True if as many rows were told to change, each of them once. */
 bool weir_telling_is_whole(Telling *telling, uint64_t changed_count);
 
-/* The call, with the old values of the followed columns, but without what follows and the bracket. */
-void weir_telling_put_call(Buf *sql, const CaptureRun *run, const char *is_changed);
-void weir_telling_put_old(Buf *sql, const WriteShape *shape, const char *column);
+/* Appends the call as far as the value, which the caller is to write; then the rest without the
+ * bracket: the caller may write new values. They are the arguments from *next on. */
+void weir_telling_put_call(const Telling *telling, Buf *sql);
+void weir_telling_put_old_values(Telling *telling, bool has_row_id, Buf *sql, size_t *next);
 
 /* ---- capture_update.c ------------------------------------------------------------------------- */
 

@@ -1,12 +1,11 @@
 /* capture_update.c: an UPDATE that tells its rows before and after (capture_told.c).
  *
  *   UPDATE t SET v = v + 1 WHERE id = 5
- *   UPDATE t SET v = CASE WHEN told(..., t.k, t.v, t.k, CAST(v + 1 AS BIGINT))
- *                         THEN CAST(v + 1 AS BIGINT) END WHERE id = 5
+ *   UPDATE t SET v = told(handle, CAST((v + 1) AS BIGINT), t.k, t.v) WHERE id = 5
  *
  * (A RETURNING clause would make DuckDB write all columns, those of an index too, which is slow and
- * fails where the plain statement does not.) What the assignments of followed columns give must be
- * the same when they are evaluated twice for a row; the condition is evaluated as often as without
+ * fails where the plain statement does not.) What the other assignments of followed columns give must
+ * be the same when they are evaluated twice for a row; the condition is evaluated as often as without
  * us. */
 #include "duckdb/capture_priv.h"
 
@@ -78,59 +77,104 @@ static const Assignment *find_assignment(const Assignments *all, const char *nam
     return NULL;
 }
 
+/* ---- the text --------------------------------------------------------------------------------- */
+
+typedef struct Update {
+    const CaptureRun *run;
+    Telling telling;
+    Assignments all;
+    const Assignment **assigned; /* by followed column; NULL = it keeps its value */
+    size_t *arguments;           /* where the new values are told */
+    size_t first;                /* column that is assigned: it tells the row */
+    bool is_passed;              /* its value is evaluated once, as part of the call */
+} Update;
+
 /* The value as it is stored. */
-static void put_value(Buf *sql, const LogicalType *type, SqlSpan value)
+static void put_value(const Update *update, size_t column, Buf *sql)
 {
-    weir_capture_put_span(sql, "CAST((", value);
+    weir_capture_put_span(sql, "CAST((", update->assigned[column]->value);
     weir_buf_puts(sql, ") AS ");
-    weir_type_put_sql(sql, type);
+    weir_type_put_sql(sql, update->run->target->shape.schema.types[column]);
     weir_buf_putc(sql, ')');
 }
 
-/* The values that are evaluated twice, for the planner to look at. */
-static void put_values_query(Buf *sql, const CaptureRun *run, const Assignment *const *assigned)
+/* A value of it is evaluated twice. */
+static bool is_repeated(const Update *update, size_t column)
 {
-    const WriteShape *const shape = run->shape;
-    const Schema *const schema = &run->target->shape.schema;
-    const char *before = "SELECT ";
+    return update->assigned[column] != NULL && !(column == update->first && update->is_passed);
+}
+
+/* A query for the values that are evaluated twice, for the planner to look at. False: none of them
+ * needs it. */
+static bool put_repeated(const Update *update, Buf *sql)
+{
+    const WriteShape *const shape = update->run->shape;
+    bool has_some = false;
     weir_capture_put_span(sql, "", shape->with);
-    for (size_t c = 0; c < schema->count; c++) {
-        if (assigned[c] != NULL) {
-            weir_buf_puts(sql, before);
-            put_value(sql, schema->types[c], assigned[c]->value);
-            before = ", ";
+    for (size_t c = 0; c < update->run->target->shape.schema.count; c++) {
+        if (is_repeated(update, c) && !weir_sql_span_is_plain(update->assigned[c]->value)) {
+            weir_buf_puts(sql, has_some ? ", " : "SELECT ");
+            put_value(update, c, sql);
+            has_some = true;
         }
     }
     weir_capture_put_span(sql, " FROM ", shape->relation);
     weir_capture_put_span(sql, ", ", shape->others);
+    return has_some;
 }
 
-/* The statement, telling the followed columns before and after from inside the first of them that is
- * assigned. */
-static void put_telling(Buf *sql, const CaptureRun *run, const Assignment *const *assigned)
+static bool is_repeatable(const Update *update)
 {
-    const Schema *const schema = &run->target->shape.schema;
-    size_t first = 0;
-    while (assigned[first] == NULL) {
-        first++;
+    Error ignored = {0};
+    Buf query;
+    weir_buf_init(&query, update->run->capture->mem, SIZE_MAX);
+    const bool result = !put_repeated(update, &query) ||
+                        (weir_buf_status(&query, &ignored) == WEIR_OK &&
+                         weir_capture_is_repeatable(update->run->capture, query.data));
+    weir_buf_deinit(&query);
+    return result;
+}
+
+/* told(handle, first value or true, old values, other new values) */
+static void put_call(Update *update, Buf *sql)
+{
+    const CaptureRun *const run = update->run;
+    size_t next = 0;
+    weir_telling_put_call(&update->telling, sql);
+    if (update->is_passed) {
+        update->arguments[update->first] = TOLD_VALUE;
+        put_value(update, update->first, sql);
+    } else {
+        weir_buf_puts(sql, "true");
     }
-    const SqlSpan value = assigned[first]->value;
-    weir_buf_printf(sql, "%.*s CASE WHEN ", (int)(value.start - run->sql), run->sql);
-    weir_telling_put_call(sql, run, "true");
-    for (size_t c = 0; c < schema->count; c++) {
-        weir_buf_puts(sql, ", ");
-        if (assigned[c] == NULL) {
-            weir_telling_put_old(sql, run->shape, schema->names[c]);
-        } else {
-            put_value(sql, schema->types[c], assigned[c]->value);
+    weir_telling_put_old_values(&update->telling, run->shape->others.start != NULL, sql, &next);
+    for (size_t c = 0; c < run->target->shape.schema.count; c++) {
+        if (update->assigned[c] != NULL && update->arguments[c] == 0) {
+            update->arguments[c] = next++;
+            weir_buf_puts(sql, ", ");
+            put_value(update, c, sql);
         }
     }
-    weir_buf_puts(sql, ") THEN ");
-    put_value(sql, schema->types[first], value);
-    weir_buf_printf(sql, " END %s", value.start + value.size);
+    weir_buf_putc(sql, ')');
 }
 
-/* ---- the statement ----------------------------------------------------------------------------- */
+/* The statement, which tells its rows. */
+static void put_statement(Update *update, Buf *sql)
+{
+    const char *const text = update->run->sql;
+    const SqlSpan value = update->assigned[update->first]->value;
+    weir_buf_printf(sql, "%.*s%s", (int)(value.start - text), text,
+                    update->is_passed ? " " : " CASE WHEN ");
+    put_call(update, sql);
+    if (!update->is_passed) {
+        weir_buf_puts(sql, " THEN ");
+        put_value(update, update->first, sql);
+        weir_buf_puts(sql, " END");
+    }
+    weir_buf_printf(sql, " %s", value.start + value.size);
+}
+
+/* ---- the statement ---------------------------------------------------------------------------- */
 
 typedef enum Effect {
     EFFECT_NONE,    /* no followed column is assigned */
@@ -138,73 +182,84 @@ typedef enum Effect {
     EFFECT_UNKNOWN, /* it cannot */
 } Effect;
 
-static bool is_repeatable(const CaptureRun *run, const Assignment *const *assigned)
+/* The column whose assignment tells the row: best one whose value may be another the second time. */
+static void choose_first(Update *update, const Schema *schema)
 {
-    Error ignored = {0};
-    Buf query;
-    if (run->shape->is_plain) {
-        return true;
+    int best = -1;
+    for (size_t c = 0; c < schema->count; c++) {
+        if (update->assigned[c] != NULL) {
+            const bool is_passed = weir_told_passes(schema->types[c]);
+            const bool is_plain = weir_sql_span_is_plain(update->assigned[c]->value);
+            const int rank = is_passed ? 1 + !is_plain : 0;
+            if (rank > best) {
+                best = rank;
+                update->first = c;
+                update->is_passed = is_passed;
+            }
+        }
     }
-    weir_buf_init(&query, run->capture->mem, SIZE_MAX);
-    put_values_query(&query, run, assigned);
-    const bool result = weir_buf_status(&query, &ignored) == WEIR_OK &&
-                        weir_capture_is_repeatable(run->capture, query.data);
-    weir_buf_deinit(&query);
-    return result;
 }
 
-/* Writes the statement that tells its rows, or says why there is none. */
-static Effect write_telling(const CaptureRun *run, Arena *arena, Buf *sql)
+static Effect read_effect(Update *update, Arena *arena)
 {
     Error ignored = {0};
-    const Schema *const schema = &run->target->shape.schema;
-    Assignments *const all = weir_arena_alloc(arena, sizeof *all, &ignored);
-    const Assignment **assigned =
+    const CaptureTarget *const target = update->run->target;
+    const Schema *const schema = &target->shape.schema;
+    update->assigned =
         weir_arena_calloc(arena, schema->count, sizeof(const Assignment *), &ignored);
-    if (all == NULL || assigned == NULL || run->target->is_special ||
-        !read_assignments(run->shape->set, all)) {
+    update->arguments =
+        weir_arena_calloc(arena, schema->count, sizeof *update->arguments, &ignored);
+    if (update->assigned == NULL || update->arguments == NULL || target->is_special ||
+        !read_assignments(update->run->shape->set, &update->all)) {
         return EFFECT_UNKNOWN;
     }
     bool has_effect = false;
     for (size_t c = 0; c < schema->count; c++) {
-        assigned[c] = find_assignment(all, schema->names[c], arena);
-        has_effect = has_effect || assigned[c] != NULL;
+        update->assigned[c] = find_assignment(&update->all, schema->names[c], arena);
+        has_effect = has_effect || update->assigned[c] != NULL;
     }
     if (!has_effect) {
         return EFFECT_NONE;
     }
-    if (!is_repeatable(run, assigned)) {
-        return EFFECT_UNKNOWN;
-    }
-    put_telling(sql, run, assigned);
-    return weir_buf_status(sql, &ignored) == WEIR_OK ? EFFECT_KNOWN : EFFECT_UNKNOWN;
+    choose_first(update, schema);
+    return is_repeatable(update) ? EFFECT_KNOWN : EFFECT_UNKNOWN;
 }
 
-static Status update_telling(const CaptureRun *run, const char *sql, CapturedResult *out,
-                             Error *err)
+static Status run_telling(Update *update, CapturedResult *out, Error *err)
 {
+    const CaptureRun *const run = update->run;
     uint64_t updated = 0;
-    Telling telling;
-    weir_telling_init(&telling, run, true);
-    const Status status = weir_telling_run(&telling, run, sql, out, err);
+    Buf sql;
+    weir_buf_init(&sql, run->capture->mem, SIZE_MAX);
+    put_statement(update, &sql);
+    update->telling.new_arguments = update->arguments;
+    Status status = weir_buf_status(&sql, err);
+    if (status == WEIR_OK) {
+        status = weir_telling_run(&update->telling, sql.data, out, err);
+    }
+    weir_buf_deinit(&sql);
     run->table->is_known = status == WEIR_OK && run->table->is_known &&
                            weir_capture_count(run->capture, run->shape, out, &updated) &&
-                           weir_telling_is_whole(&telling, updated);
-    weir_telling_deinit(&telling);
+                           weir_telling_is_whole(&update->telling, updated);
     return status;
 }
 
 Status weir_capture_update(const CaptureRun *run, CapturedResult *out, Error *err)
 {
     Arena arena;
-    Buf sql;
     weir_arena_init(&arena, run->capture->mem, 0);
-    weir_buf_init(&sql, run->capture->mem, SIZE_MAX);
-    const Effect effect = write_telling(run, &arena, &sql);
+    Update *const update = weir_arena_zalloc(&arena, sizeof *update, err);
+    if (update == NULL) {
+        weir_arena_deinit(&arena);
+        return err->code;
+    }
+    update->run = run;
+    weir_telling_init(&update->telling, run);
+    const Effect effect = read_effect(update, &arena);
     run->table->is_known = run->table->is_known && effect != EFFECT_UNKNOWN;
-    const Status status = effect == EFFECT_KNOWN ? update_telling(run, sql.data, out, err)
+    const Status status = effect == EFFECT_KNOWN ? run_telling(update, out, err)
                                                  : weir_capture_run_unchanged(run, out, err);
-    weir_buf_deinit(&sql);
+    weir_telling_deinit(&update->telling);
     weir_arena_deinit(&arena);
     return status;
 }

@@ -27,6 +27,11 @@ void weir_database_unref(void *data)
     weir_mem_free_allocator(mem);
 }
 
+static void keep_database(void *database)
+{
+    (void)weir_database_ref(database);
+}
+
 static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_connection connection,
                      bool is_capturing, Error *err)
 {
@@ -39,8 +44,9 @@ static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_conn
     WEIR_TRY(weir_sql_functions_register(database, connection, err));
     if (is_capturing) {
         WEIR_TRY(weir_told_registry_new(database->mem, &database->told, err));
-        WEIR_TRY(weir_told_function_register(
-            connection, database->told, weir_database_ref(database), weir_database_unref, err));
+        const ToldKeeper keeper = {
+            .owner = database, .ref = keep_database, .unref = weir_database_unref};
+        WEIR_TRY(weir_told_function_register(connection, database->told, &keeper, err));
     }
     weir_replacement_scan_add(database, handle);
     return WEIR_OK;

@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "base/lock.h"
+#include "duckdb/type_map.h"
+#include "types/vector.h"
 
 #define FUNCTION_NAME "dbsp_internal_told"
 
@@ -26,11 +28,11 @@ struct ToldRegistry {
     size_t capacity;
 };
 
-/* What the function's extra_info is. */
+/* What the extra_info of each overload is. */
 typedef struct ToldOwner {
     ToldRegistry *registry;
-    void *owner;
-    duckdb_delete_callback_t destroy;
+    ToldKeeper keeper;
+    const LogicalType *type; /* of a value */
 } ToldOwner;
 
 /* ---- handles ---------------------------------------------------------------------------------- */
@@ -141,6 +143,28 @@ static uint64_t read_handle(duckdb_data_chunk chunk)
     return is_null ? 0 : *(const uint64_t *)duckdb_vector_get_data(handles);
 }
 
+/* The value becomes the result. Both are flat, and of one type. */
+static void pass(duckdb_vector from, const LogicalType *type, size_t count, duckdb_vector to)
+{
+    const uint64_t *const validity = duckdb_vector_get_validity(from);
+    if (validity != NULL) {
+        duckdb_vector_ensure_validity_writable(to);
+        memcpy(duckdb_vector_get_validity(to), validity, (count + 63) / 64 * sizeof *validity);
+    }
+    if (type->phys != PHYS_STRING) {
+        memcpy(duckdb_vector_get_data(to), duckdb_vector_get_data(from),
+               count * weir_phys_width(type->phys));
+        return;
+    }
+    const String *const texts = duckdb_vector_get_data(from);
+    for (size_t i = 0; i < count; i++) {
+        if (weir_validity_get(validity, i)) {
+            duckdb_vector_assign_string_element_len(to, i, weir_string_data(&texts[i]),
+                                                    weir_string_size(&texts[i]));
+        }
+    }
+}
+
 static void tell(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_vector output)
 {
     const ToldOwner *const owner = duckdb_scalar_function_get_extra_info(info);
@@ -149,7 +173,6 @@ static void tell(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_vect
     if (count == 0) {
         return;
     }
-    memset(duckdb_vector_get_data(output), 1, count * sizeof(bool));
     weir_lock_acquire(&registry->lock);
     const Ear *const ear = find_ear(registry, read_handle(chunk));
     const bool is_heard = ear != NULL && ear->hear != NULL;
@@ -160,42 +183,83 @@ static void tell(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_vect
     if (!is_heard) {
         duckdb_scalar_function_set_error(info, FUNCTION_NAME ": nobody listens at this handle");
     }
+    pass(duckdb_data_chunk_get_vector(chunk, 1), owner->type, count, output);
 }
 
 static void destroy_owner(void *extra_info)
 {
     ToldOwner *const owner = extra_info;
-    owner->destroy(owner->owner);
+    owner->keeper.unref(owner->keeper.owner);
     duckdb_free(owner);
 }
 
-Status weir_told_function_register(duckdb_connection connection, ToldRegistry *registry,
-                                   void *owner, duckdb_delete_callback_t destroy, Error *err)
+static const TypeId PASSED[] = {
+    TYPE_BOOLEAN,  TYPE_TINYINT,   TYPE_SMALLINT,  TYPE_INTEGER, TYPE_BIGINT, TYPE_HUGEINT,
+    TYPE_UTINYINT, TYPE_USMALLINT, TYPE_UINTEGER,  TYPE_UBIGINT, TYPE_FLOAT,  TYPE_DOUBLE,
+    TYPE_DATE,     TYPE_TIME,      TYPE_TIMESTAMP, TYPE_VARCHAR, TYPE_BLOB,
+};
+
+bool weir_told_passes(const LogicalType *type)
 {
-    ToldOwner *const extra_info = duckdb_malloc(sizeof *extra_info);
-    if (extra_info == NULL) {
-        destroy(owner);
-        return weir_error_set(err, WEIR_ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(PASSED); i++) {
+        if (PASSED[i] == type->id) {
+            return !type->is_json;
+        }
     }
-    *extra_info = (ToldOwner){.registry = registry, .owner = owner, .destroy = destroy};
+    return false;
+}
+
+/* Takes the owner. */
+static Status add_overload(duckdb_scalar_function_set set, ToldOwner *owner, Error *err)
+{
+    duckdb_logical_type value = NULL;
+    const Status status = weir_type_to_duckdb(owner->type, &value, err);
+    if (status != WEIR_OK) {
+        destroy_owner(owner);
+        return status;
+    }
     duckdb_logical_type handle = duckdb_create_logical_type(DUCKDB_TYPE_UBIGINT);
     duckdb_logical_type any = duckdb_create_logical_type(DUCKDB_TYPE_ANY);
-    duckdb_logical_type truth = duckdb_create_logical_type(DUCKDB_TYPE_BOOLEAN);
     duckdb_scalar_function function = duckdb_create_scalar_function();
     duckdb_scalar_function_set_name(function, FUNCTION_NAME);
     duckdb_scalar_function_add_parameter(function, handle);
+    duckdb_scalar_function_add_parameter(function, value);
     duckdb_scalar_function_set_varargs(function, any);
-    duckdb_scalar_function_set_return_type(function, truth);
+    duckdb_scalar_function_set_return_type(function, value);
     duckdb_scalar_function_set_special_handling(function); /* rows with NULLs are told too */
     duckdb_scalar_function_set_volatile(function);
-    duckdb_scalar_function_set_extra_info(function, extra_info, destroy_owner);
+    duckdb_scalar_function_set_extra_info(function, owner, destroy_owner);
     duckdb_scalar_function_set_function(function, tell);
-    const duckdb_state state = duckdb_register_scalar_function(connection, function);
+    const duckdb_state state = duckdb_add_scalar_function_to_set(set, function);
     duckdb_destroy_scalar_function(&function);
-    duckdb_destroy_logical_type(&truth);
     duckdb_destroy_logical_type(&any);
+    duckdb_destroy_logical_type(&value);
     duckdb_destroy_logical_type(&handle);
     return state == DuckDBSuccess
                ? WEIR_OK
-               : weir_error_set(err, WEIR_ERR_HOST, "cannot register the function " FUNCTION_NAME);
+               : weir_error_set(err, WEIR_ERR_HOST, "cannot make the function " FUNCTION_NAME);
+}
+
+Status weir_told_function_register(duckdb_connection connection, ToldRegistry *registry,
+                                   const ToldKeeper *keeper, Error *err)
+{
+    Status status = WEIR_OK;
+    duckdb_scalar_function_set set = duckdb_create_scalar_function_set(FUNCTION_NAME);
+    for (size_t i = 0; status == WEIR_OK && i < WEIR_ARRAY_COUNT(PASSED); i++) {
+        ToldOwner *const owner = duckdb_malloc(sizeof *owner);
+        if (owner == NULL) {
+            status = weir_error_set(err, WEIR_ERR_NOMEM, "out of memory");
+            break;
+        }
+        keeper->ref(keeper->owner);
+        *owner = (ToldOwner){
+            .registry = registry, .keeper = *keeper, .type = weir_type_simple(PASSED[i])};
+        status = add_overload(set, owner, err);
+    }
+    if (status == WEIR_OK &&
+        duckdb_register_scalar_function_set(connection, set) != DuckDBSuccess) {
+        status = weir_error_set(err, WEIR_ERR_HOST, "cannot register the function " FUNCTION_NAME);
+    }
+    duckdb_destroy_scalar_function_set(&set);
+    return status;
 }

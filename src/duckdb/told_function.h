@@ -1,6 +1,6 @@
 /* told_function.h: rows that a statement tells of while it runs, from inside one of its expressions:
  *
- *   CASE WHEN dbsp_internal_told(handle, ...) THEN value END
+ *   dbsp_internal_told(handle, value, ...)
  *
  * is the value, and whoever listens at the handle hears the arguments of every row for which DuckDB
  * evaluates it. A handle at which nobody listens is an error of the statement, so that a forged one
@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "duckdb/api.h"
+#include "types/type.h"
 
 typedef struct ToldRegistry ToldRegistry;
 
@@ -21,11 +22,17 @@ typedef void (*ToldHear)(void *user, duckdb_data_chunk chunk);
 Status weir_told_registry_new(Mem *mem, ToldRegistry **out, Error *err) WEIR_MUST_CHECK;
 void weir_told_registry_free(ToldRegistry *registry); /* NULL is allowed */
 
-/* Registers the function, once per database. `owner` keeps the registry alive and is given to
- * destroy when the database is destroyed. */
+/* Whoever keeps the registry alive. */
+typedef struct ToldKeeper {
+    void *owner;
+    void (*ref)(void *owner);
+    duckdb_delete_callback_t unref;
+} ToldKeeper;
+
+/* Registers the function, once per database: it has references to the owner until the database is
+ * destroyed. */
 Status weir_told_function_register(duckdb_connection connection, ToldRegistry *registry,
-                                   void *owner, duckdb_delete_callback_t destroy, Error *err)
-    WEIR_MUST_CHECK;
+                                   const ToldKeeper *keeper, Error *err) WEIR_MUST_CHECK;
 
 /* A new handle, at which nobody listens. Any thread, here and below. */
 Status weir_told_handle_add(ToldRegistry *registry, uint64_t *handle, Error *err) WEIR_MUST_CHECK;
@@ -33,6 +40,9 @@ void weir_told_handle_remove(ToldRegistry *registry, uint64_t handle);
 
 /* From now on user hears what is told; NULL = nobody. */
 void weir_told_listen(ToldRegistry *registry, uint64_t handle, ToldHear hear, void *user);
+
+/* Whether a value of the type is passed through. All types are told. */
+bool weir_told_passes(const LogicalType *type);
 
 /* Appends "system.main.dbsp_internal_told(handle": the arguments and the bracket are to follow. */
 void weir_told_put_call(Buf *buf, uint64_t handle);

@@ -95,8 +95,7 @@ static bool is_operator_word(const SqlToken *token)
     return is_one_of(token, WORDS, WEIR_ARRAY_COUNT(WORDS));
 }
 
-/* Nothing that could be volatile: no call, no query. */
-static bool is_plain_span(SqlSpan span)
+bool weir_sql_span_is_plain(SqlSpan span)
 {
     static const char *const QUERIES[] = {"select", "from", "values", "pivot", "tablesample"};
     SqlToken token = {.end = span.start};
@@ -158,9 +157,11 @@ static void read_clauses(SqlToken token, const char *others_word, WriteShape *sh
         end = token.end;
         before = token;
     }
-    shape->is_plain = shape->kind == WRITE_UPDATE
-                          ? is_plain_span(shape->set)
-                          : is_plain_span(shape->others) && is_plain_span(shape->condition);
+    shape->is_plain =
+        weir_sql_span_is_plain(shape->others) && weir_sql_span_is_plain(shape->condition);
+    shape->is_simple = shape->with.start == NULL && shape->others.start == NULL &&
+                       !shape->has_returning && shape->is_plain &&
+                       weir_sql_span_is_plain(shape->set);
 }
 
 /* ---- statements ------------------------------------------------------------------------------- */
@@ -192,6 +193,16 @@ static bool has_conflict_update(SqlToken token)
     return false;
 }
 
+/* [(columns)] VALUES, and nothing but constants. */
+static bool has_only_constants(SqlToken token)
+{
+    while (weir_sql_token_next(&token) && (token.depth > 0 || *token.start == ')')) {
+        /* the columns */
+    }
+    const SqlSpan values = {.start = token.end, .size = strlen(token.end)};
+    return weir_sql_token_is(&token, "values") && weir_sql_span_is_plain(values);
+}
+
 static void read_insert(SqlToken token, WriteShape *shape)
 {
     bool replaces = false;
@@ -206,6 +217,8 @@ static void read_insert(SqlToken token, WriteShape *shape)
     }
     shape->has_returning = has_word(token, "returning");
     shape->kind = replaces || has_conflict_update(token) ? WRITE_ROWS : WRITE_INSERT;
+    shape->is_simple = shape->kind == WRITE_INSERT && shape->with.start == NULL &&
+                       !shape->has_returning && has_only_constants(token);
 }
 
 static void read_update(SqlToken token, WriteShape *shape)

@@ -42,9 +42,13 @@ typedef struct WriteShape {
     SqlSpan condition;  /* what follows WHERE */
     bool is_cascade;    /* DROP ... CASCADE */
     bool has_returning; /* the last clause is RETURNING */
-    bool is_plain; /* UPDATE: set, DELETE: others and condition call no function and hold no query:
-                           they give the same whenever they are evaluated */
+    bool is_plain;      /* others and condition are */
+    bool is_simple; /* INSERT of values, UPDATE, DELETE that names nothing but the target's columns
+                           and calls nothing */
 } WriteShape;
+
+/* Calls no function and holds no query: gives the same whenever it is evaluated. NULL is plain. */
+bool weir_sql_span_is_plain(SqlSpan span);
 
 /* The shape points into sql: one statement without its semicolon. */
 WriteShape weir_write_shape(const char *sql);

@@ -219,11 +219,11 @@ static void give_up(Engine *engine, const Error *reason)
     weir_news_announce(&engine->news);
 }
 
-Status weir_engine_commit(Engine *engine, const EngineCommit *commit, Error *err)
+Status weir_engine_commit(Engine *engine, EngineCommit *commit, Error *err)
 {
     Error failure = {0};
     weir_lock_acquire(&engine->lock);
-    const Status status = commit->run == NULL ? WEIR_OK : commit->run(commit->context, err);
+    const Status status = commit->run(commit->context, commit, err);
     if (status == WEIR_OK && apply(engine, commit, &failure) != WEIR_OK) {
         give_up(engine, &failure);
     }

@@ -263,21 +263,25 @@ typedef struct TableChange {
 /* Passes so far in which a table may have lost rows. Any thread; does not wait. */
 uint64_t weir_engine_removal_count(const Engine *engine);
 
-typedef struct EngineCommit {
+typedef struct EngineCommit EngineCommit;
+
+struct EngineCommit {
     const TableChange *changes;
     size_t change_count;
-    bool is_unknown;        /* any table may have changed, also those of the list otherwise */
-    bool has_definitions;   /* tables may have been altered, dropped, or made again */
+    bool is_unknown;      /* any table may have changed, also those of the list otherwise */
+    bool has_definitions; /* tables may have been altered, dropped, or made again */
     uint64_t removal_count; /* at a moment before the transaction had its snapshot */
-    Status (*run)(void *context, Error *err); /* commits in the database; NULL = that is done */
+
+    /* Commits in the database, unless that is done, and may fill in what changed. */
+    Status (*run)(void *context, EngineCommit *commit, Error *err);
     void *context;
-} EngineCommit;
+};
 
 /* Commits, and brings every view up to that commit: one generation. The commits of all writers come
  * one after another. If run fails nothing has happened; WEIR_OK otherwise, since there is nothing to
  * take back: a view that cannot follow is broken, as after a sync. With a host that does not capture,
  * the next sync finds the rows in the database and knows that they were told. */
-Status weir_engine_commit(Engine *engine, const EngineCommit *commit, Error *err) WEIR_MUST_CHECK;
+Status weir_engine_commit(Engine *engine, EngineCommit *commit, Error *err) WEIR_MUST_CHECK;
 
 /* What a writer calls when its transaction has its snapshot and has changed nothing: brings the views at
  * least to that snapshot, unless auto-sync is off. */

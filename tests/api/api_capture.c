@@ -129,7 +129,9 @@ static void test_updates(void **state)
     exactly(db, "UPDATE t SET v = 4, s = 'x' WHERE id IN (SELECT id FROM t LIMIT 5) /* c */ -- d");
     exactly(db,
             "UPDATE t SET v = 4 -- e\n , g = 2 WHERE id IN (FROM t SELECT row_number() OVER ())");
-    by_reading(db, "UPDATE t SET v = (random() * 10)::INTEGER");
+    exactly(db, "UPDATE t SET v = (random() * 10)::INTEGER");
+    by_reading(db, "UPDATE t SET v = (random() * 10)::INTEGER, s = 'r' || random()");
+    exactly(db, "UPDATE t SET s = 'text that is rather long ' || random(), g = NULL WHERE v = 2");
     by_reading(db, "UPDATE t SET v = DEFAULT WHERE id = 9");
     by_reading(db, "UPDATE t SET (v, g) = (1, 2) WHERE id = 9");
     run(db, "INSERT INTO made VALUES (1), (2)");
@@ -143,7 +145,8 @@ static void test_updates(void **state)
     verify(db, "ROLLBACK");
     exactly(db, "BEGIN; UPDATE keyed SET g = 5 WHERE id = 9; UPDATE keyed SET g = 6 WHERE id = 9; "
                 "COMMIT");
-    by_reading(db, "UPDATE t SET v = (SELECT id FROM t LIMIT 1)");
+    exactly(db, "UPDATE t SET v = (SELECT id FROM t LIMIT 1)");
+    by_reading(db, "UPDATE t SET v = (FROM u SELECT k LIMIT 1), g = (FROM u SELECT w LIMIT 1)");
     fails(db, "SELECT dbsp_internal_told(7::UBIGINT, true)", "nobody listens");
 }
 
