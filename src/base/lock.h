@@ -11,6 +11,7 @@
 typedef enum LockRank {
     LOCK_RANK_ENGINE = 1, /* the catalog, the circuits, the generation */
     LOCK_RANK_HOST = 2,   /* the host's cached connection and statements */
+    LOCK_RANK_TOLD = 3,   /* rows that a statement tells, while they are kept */
     LOCK_RANK_LEAF = 9,   /* taken and given back without calling anything */
 } LockRank;
 

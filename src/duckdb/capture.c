@@ -40,6 +40,7 @@ void weir_capture_free(Capture *capture)
     for (size_t i = 0; i < CAPTURE_KNOWN_TARGETS; i++) {
         weir_arena_deinit(&capture->targets[i].arena);
     }
+    weir_capture_forget_prepared(capture, (SqlSpan){0});
     weir_arena_deinit(&capture->arena);
     weir_told_handle_remove(capture->database->told, capture->told_handle);
     weir_page_pool_free(capture->pool);
@@ -53,12 +54,17 @@ bool weir_capture_is_in_transaction(const Capture *capture)
 
 /* ---- commits ---------------------------------------------------------------------------------- */
 
+/* Before DuckDB's transaction sees any data. */
+static void note_begin(Capture *capture)
+{
+    capture->since = weir_engine_commits(capture->database->engine);
+}
+
 /* What is run in a commit, with the engine's lock held. */
 typedef struct CommitRun {
     Capture *capture;
-    const char *sql;             /* NULL = the database has committed already */
-    const WriteShape *shape;     /* of a statement that commits by itself; NULL = COMMIT */
-    const CaptureTarget *target; /* of that statement */
+    const CaptureRun *statement; /* that commits by itself; NULL = none */
+    const char *sql;             /* COMMIT, otherwise; NULL = the database has committed already */
     CapturedResult *out;
     Arena arena; /* what is told */
 } CommitRun;
@@ -75,13 +81,14 @@ static void list_changes(CommitRun *run, EngineCommit *commit)
     TableChange *changes = weir_arena_calloc(&run->arena, count, sizeof *changes, &ignored);
     commit->is_unknown = capture->is_unknown || changes == NULL;
     commit->has_definitions = capture->has_definitions;
-    commit->removal_count = capture->removal_count;
+    commit->since = capture->since;
     if (changes == NULL) {
         return;
     }
     CapturedTable *table = capture->tables;
     for (size_t i = 0; i < count; i++, table = table->next) {
         changes[i] = (TableChange){.name = table->name,
+                                   .rewrites = table->rewrites,
                                    .follow_id = table->follow_id,
                                    .rows = table->is_known ? &table->rows : NULL};
     }
@@ -92,8 +99,9 @@ static void list_changes(CommitRun *run, EngineCommit *commit)
 static Status commit_run(void *context, EngineCommit *commit, Error *err)
 {
     CommitRun *const run = context;
-    if (run->shape != NULL) {
-        WEIR_TRY(weir_capture_run(run->capture, run->sql, run->shape, run->target, run->out, err));
+    if (run->statement != NULL) {
+        note_begin(run->capture);
+        WEIR_TRY(weir_capture_run(*run->statement, run->out, err));
     } else if (run->sql != NULL) {
         WEIR_TRY(weir_capture_plain(run->capture, run->sql, run->out, err));
     }
@@ -180,47 +188,89 @@ Status weir_capture_end_alone(Capture *capture, Status status, CapturedResult *o
 
 /* A transaction of its own around the statement; or the statement within the commit, if it is sure to
  * ask nothing of the engine, whose lock is held. */
-static Status execute_alone(Capture *capture, const char *sql, const WriteShape *shape,
-                            const CaptureTarget *target, CapturedResult *out, Error *err)
+static Status execute_alone(const CaptureRun *run, CapturedResult *out, Error *err)
 {
-    capture->removal_count = weir_engine_removal_count(capture->database->engine);
-    if (shape->is_simple) {
-        CommitRun run = {
-            .capture = capture, .sql = sql, .shape = shape, .target = target, .out = out};
-        return commit(&run, err);
+    Capture *const capture = run->capture;
+    if (run->shape->is_simple) {
+        CommitRun committing = {.capture = capture, .statement = run, .out = out};
+        return commit(&committing, err);
     }
+    note_begin(capture);
     WEIR_TRY(weir_query_run(capture->connection, "BEGIN", err));
-    const Status status = weir_capture_run(capture, sql, shape, target, out, err);
+    const Status status = weir_capture_run(*run, out, err);
     return weir_capture_end_alone(capture, status, out, err);
 }
 
 /* A table that nobody follows, or that cannot be told: if one began to be followed meanwhile, it may
  * or may not have been filled with these rows. */
-static Status execute_unfollowed(Capture *capture, const char *sql, const CaptureTarget *target,
-                                 CapturedResult *out, Error *err)
+static Status execute_unfollowed(const CaptureRun *run, CapturedResult *out, Error *err)
 {
-    WEIR_TRY(weir_capture_plain(capture, sql, out, err));
-    if (target == NULL || target->shape.epoch != weir_engine_epoch(capture->database->engine)) {
+    Capture *const capture = run->capture;
+    WEIR_TRY(weir_capture_run_unchanged(run, out, err));
+    if (run->target == NULL ||
+        run->target->shape.epoch != weir_engine_epoch(capture->database->engine)) {
         capture->is_unknown = true;
         return tell_committed(capture, err);
     }
     return WEIR_OK;
 }
 
-static Status execute_rows(Capture *capture, const char *sql, const WriteShape *shape,
-                           CapturedResult *out, Error *err)
+static Status execute_rows(CaptureRun run, CapturedResult *out, Error *err)
 {
-    const CaptureTarget *const target = weir_capture_target(capture, shape->target);
+    Capture *const capture = run.capture;
+    run.target = weir_capture_target(capture, run.shape->target);
     if (capture->is_in_transaction) {
-        if (target != NULL) {
-            return weir_capture_run(capture, sql, shape, target, out, err);
+        if (run.target != NULL) {
+            return weir_capture_run(run, out, err);
         }
         capture->is_unknown = true;
-        return weir_capture_plain(capture, sql, out, err);
+        return weir_capture_run_unchanged(&run, out, err);
     }
-    return target != NULL && target->shape.is_followed
-               ? execute_alone(capture, sql, shape, target, out, err)
-               : execute_unfollowed(capture, sql, target, out, err);
+    return run.target != NULL && run.target->shape.is_followed ? execute_alone(&run, out, err)
+                                                               : execute_unfollowed(&run, out, err);
+}
+
+static Status execute_prepare(Capture *capture, const char *sql, const WriteShape *shape,
+                              CapturedResult *out, Error *err)
+{
+    WEIR_TRY(weir_capture_plain(capture, sql, out, err));
+    weir_capture_remember(capture, shape->target, shape->relation);
+    return WEIR_OK;
+}
+
+static Status execute_deallocate(Capture *capture, const char *sql, const WriteShape *shape,
+                                 CapturedResult *out, Error *err)
+{
+    WEIR_TRY(weir_capture_plain(capture, sql, out, err));
+    weir_capture_forget_prepared(capture, shape->target);
+    return WEIR_OK;
+}
+
+static Status execute_prepared(Capture *capture, const char *sql, const WriteShape *call,
+                               CapturedResult *out, Error *err)
+{
+    CapturePrepared *const prepared = weir_capture_find_prepared(capture, call->target);
+    if (prepared == NULL) {
+        return execute_unknown(capture, sql, out, err);
+    }
+    WriteShape shape = weir_write_shape(prepared->sql);
+    shape.is_simple = shape.is_simple && weir_sql_span_is_plain(call->relation);
+    switch (shape.kind) {
+    case WRITE_NONE: return weir_capture_plain(capture, sql, out, err);
+    case WRITE_INSERT:
+    case WRITE_UPDATE:
+    case WRITE_DELETE:
+    case WRITE_UPSERT:
+    case WRITE_MERGE:
+        return execute_rows((CaptureRun){.capture = capture,
+                                         .sql = prepared->sql,
+                                         .shape = &shape,
+                                         .prepared = prepared,
+                                         .call = sql,
+                                         .arguments = call->relation.start},
+                            out, err);
+    default: return execute_unknown(capture, sql, out, err);
+    }
 }
 
 static Status execute_definition(Capture *capture, const char *sql, const WriteShape *shape,
@@ -233,8 +283,9 @@ static Status execute_definition(Capture *capture, const char *sql, const WriteS
 
 static Status execute_begin(Capture *capture, const char *sql, CapturedResult *out, Error *err)
 {
-    capture->removal_count = weir_engine_removal_count(capture->database->engine);
+    const uint64_t since = weir_engine_commits(capture->database->engine);
     WEIR_TRY(weir_capture_plain(capture, sql, out, err));
+    capture->since = since; /* BEGIN within a transaction fails */
     capture->is_in_transaction = true;
     capture->has_failed = false; /* what failed before it is of no account */
     return WEIR_OK;
@@ -287,6 +338,11 @@ Status weir_capture_execute(Capture *capture, const char *sql, CapturedResult *o
     case WRITE_SESSION: return execute_session(capture, sql, out, err);
     case WRITE_DEFINITION: return execute_definition(capture, sql, &shape, out, err);
     case WRITE_UNKNOWN: return execute_unknown(capture, sql, out, err);
-    default: return execute_rows(capture, sql, &shape, out, err);
+    case WRITE_PREPARE: return execute_prepare(capture, sql, &shape, out, err);
+    case WRITE_EXECUTE: return execute_prepared(capture, sql, &shape, out, err);
+    case WRITE_DEALLOCATE: return execute_deallocate(capture, sql, &shape, out, err);
+    default:
+        return execute_rows((CaptureRun){.capture = capture, .sql = sql, .shape = &shape}, out,
+                            err);
     }
 }

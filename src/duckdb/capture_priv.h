@@ -10,7 +10,7 @@
 #include "view/bag.h"
 #include "view/names.h"
 
-enum { CAPTURE_KNOWN_TARGETS = 8 };
+enum { CAPTURE_KNOWN_TARGETS = 8, CAPTURE_KNOWN_PREPARED = 64 };
 
 /* A name as statements spell it, and the table that it means. */
 typedef struct CaptureTarget {
@@ -20,7 +20,9 @@ typedef struct CaptureTarget {
     CaptureShape shape;
     const char *columns; /* "a", "b": the followed ones; 1 if there is none */
     uint64_t name_epoch; /* of the database, when it was resolved */
-    bool is_special;     /* it has generated columns, or one that is called rowid */
+    const char *const
+        *replaced_columns; /* weir_capture_replaced_columns; NULL = not asked for yet */
+    bool is_special;       /* it has generated columns, or one that is called rowid */
 } CaptureTarget;
 
 /* What the transaction has changed in a table. */
@@ -30,10 +32,19 @@ typedef struct CapturedTable {
     TableName name;
     Schema schema;
     uint64_t follow_id;
-    RowTable rows; /* all columns are key */
-    bool has_rows; /* the bag exists */
-    bool is_known; /* and is the whole change */
+    RowTable rows;     /* all columns are key */
+    bool has_rows;     /* the bag exists */
+    bool is_known;     /* and is the whole change */
+    uint64_t rewrites; /* the kind of its updates and deletes */
 } CapturedTable;
+
+/* A statement that the user has prepared. */
+typedef struct CapturePrepared {
+    char *name;          /* owned, as it was written; NULL = unused */
+    char *sql;           /* owned */
+    char *captured;      /* owned: what is prepared beside it; NULL = nothing yet */
+    uint64_t name_epoch; /* of the database, when it was prepared */
+} CapturePrepared;
 
 struct Capture {
     WeirDatabase *database; /* borrowed */
@@ -43,8 +54,9 @@ struct Capture {
     uint64_t told_handle; /* where its statements tell */
     CaptureTarget targets[CAPTURE_KNOWN_TARGETS];
     size_t next_target;
+    CapturePrepared prepared[CAPTURE_KNOWN_PREPARED];
     bool is_in_transaction; /* the user's */
-    uint64_t removal_count; /* of the engine, before the transaction began */
+    uint64_t since;         /* weir_engine_commits before the transaction */
     CapturedTable *tables;  /* of the transaction */
     bool is_unknown;        /* the transaction may have changed any table */
     bool has_definitions;
@@ -61,15 +73,23 @@ typedef struct CaptureRun {
     Capture *capture;
     const char *sql;
     const WriteShape *shape;
-    const CaptureTarget *target;
-    CapturedTable *table;
-    bool was_touched; /* the transaction has changed the table before */
+    CaptureTarget *target;     /* NULL = nothing that can be followed */
+    CapturePrepared *prepared; /* if it is run by EXECUTE; NULL = directly */
+    const char *call;          /* EXECUTE, as the user has written it */
+    const char *arguments;     /* of EXECUTE */
+    CapturedTable *table;      /* in weir_capture_run */
+    bool was_touched;          /* the transaction has changed the table before */
 } CaptureRun;
 
 /* ---- capture_target.c ------------------------------------------------------------------------- */
 
 /* NULL if the name means nothing that can be followed. Valid until the next call. */
 CaptureTarget *weir_capture_target(Capture *capture, SqlSpan name);
+
+/* The columns of a table that INSERT OR REPLACE assigns where it meets a row: all but those of its only
+ * key. NULL-terminated, as long as the target is known; none if it is not so simple.
+ * NULL: not known. */
+const char *const *weir_capture_replaced_columns(Capture *capture, CaptureTarget *target);
 
 /* False if the rows that a SELECT gives may be others when it is run again in the transaction. */
 bool weir_capture_is_repeatable(Capture *capture, const char *select);
@@ -93,13 +113,14 @@ Status weir_capture_define(Capture *capture, const char *sql, const WriteShape *
 CapturedTable *weir_capture_table(Capture *capture, const CaptureTarget *target);
 CapturedTable *weir_capture_find_table(const Capture *capture, const TableName *name);
 
+/* The transaction has changed rows in that way too. */
+void weir_capture_note_rewrites(CapturedTable *table, uint64_t kind);
+
 /* Ends all changes, told or not. */
 void weir_capture_forget(Capture *capture);
 
 /* Runs the statement inside a transaction and gathers what it changes in the target. */
-Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *shape,
-                        const CaptureTarget *target, CapturedResult *out, Error *err)
-    WEIR_MUST_CHECK;
+Status weir_capture_run(CaptureRun run, CapturedResult *out, Error *err) WEIR_MUST_CHECK;
 
 /* The span behind `before`, and a newline: it may end in a comment. Nothing if it is not there. */
 void weir_capture_put_span(Buf *buf, const char *before, SqlSpan span);
@@ -117,6 +138,19 @@ Status weir_capture_run_unchanged(const CaptureRun *run, CapturedResult *out, Er
 Status weir_capture_run_changed(const CaptureRun *run, const char *sql, CapturedResult *out,
                                 Error *err) WEIR_MUST_CHECK;
 
+/* A statement that is to return the followed columns of the rows that it changes. */
+typedef struct Returning {
+    const char *sql;  /* without our clause */
+    int64_t sign;     /* of the rows in the table's change */
+    bool has_actions; /* of MERGE, which says what it did: rows that it deletes are left out */
+    uint64_t rewritten_count; /* out: rows that MERGE updated or deleted */
+} Returning;
+
+/* As weir_capture_run_changed: what is returned becomes part of the table's change, and the user gets
+ * what he asked for. */
+Status weir_capture_run_returning(const CaptureRun *run, Returning *returning, CapturedResult *out,
+                                  Error *err) WEIR_MUST_CHECK;
+
 /* ---- capture_told.c --------------------------------------------------------------------------- */
 
 enum { TOLD_VALUE = 1, TOLD_FIRST = 2 }; /* arguments */
@@ -132,8 +166,7 @@ typedef struct Telling {
     bool is_conditional; /* the value is whether the row changes */
     bool has_failed;     /* something told could not be kept */
     uint64_t changed_count;
-    uint64_t new_count; /* rows that are not in the table yet */
-    int64_t *row_ids;   /* owned: of the rows that change, if they are told */
+    int64_t *row_ids; /* owned: of the rows that change, if they are told */
     size_t row_id_count;
     size_t row_id_capacity;
     Arena arena;
@@ -142,7 +175,11 @@ typedef struct Telling {
 void weir_telling_init(Telling *telling, const CaptureRun *run);
 void weir_telling_deinit(Telling *telling);
 
-/* As weir_capture_run_changed: what is told becomes part of the table's change. */
+/* What is told from begin to end becomes part of the table's change. */
+void weir_telling_begin(Telling *telling);
+void weir_telling_end(Telling *telling);
+
+/* weir_capture_run_changed between the two. */
 Status weir_telling_run(Telling *telling, const char *sql, CapturedResult *out, Error *err)
     WEIR_MUST_CHECK;
 
@@ -153,6 +190,23 @@ bool weir_telling_is_whole(Telling *telling, uint64_t changed_count);
  * bracket: the caller may write new values. They are the arguments from *next on. */
 void weir_telling_put_call(const Telling *telling, Buf *sql);
 void weir_telling_put_old_values(Telling *telling, bool has_row_id, Buf *sql, size_t *next);
+
+/* ---- capture_prepared.c ----------------------------------------------------------------------- */
+
+/* NULL if it is not known. */
+CapturePrepared *weir_capture_find_prepared(Capture *capture, SqlSpan name);
+
+/* The statement goes to the end of its text. One that cannot be kept is not known. */
+void weir_capture_remember(Capture *capture, SqlSpan name, SqlSpan statement);
+void weir_capture_forget_prepared(Capture *capture, SqlSpan name); /* start NULL = all */
+
+/* Runs what was made of a prepared statement, with the user's arguments. */
+Status weir_capture_run_prepared(const CaptureRun *run, const char *sql, CapturedResult *out,
+                                 Error *err) WEIR_MUST_CHECK;
+
+/* ---- capture_upsert.c ------------------------------------------------------------------------- */
+
+Status weir_capture_upsert(const CaptureRun *run, CapturedResult *out, Error *err) WEIR_MUST_CHECK;
 
 /* ---- capture_update.c ------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
  *
  *   INSERT            RETURNING                                  +
  *   UPDATE            capture_update.c                           - and +
+ *   UPSERT, MERGE     capture_upsert.c                           - and +
  *   DELETE            RETURNING; in a table that the transaction has changed before, a SELECT over its
  *                     condition first (DuckDB 1.4 does not return rows of the transaction itself)   -
  *   TRUNCATE          SELECT first                               -   as many as it says
@@ -77,6 +78,12 @@ CapturedTable *weir_capture_table(Capture *capture, const CaptureTarget *target)
     return table;
 }
 
+void weir_capture_note_rewrites(CapturedTable *table, uint64_t kind)
+{
+    const bool is_same = table->rewrites == REWRITES_NONE || table->rewrites == kind;
+    table->rewrites = is_same ? kind : REWRITES_MIXED;
+}
+
 void weir_capture_forget(Capture *capture)
 {
     while (capture->tables != NULL) {
@@ -142,24 +149,50 @@ typedef struct Gathering {
     CapturedTable *table;
     int64_t sign;
     bool keeps_chunks;
+    bool has_actions; /* before them stands what MERGE did; the rows that it deleted are left out */
     uint64_t row_count;
+    uint64_t rewritten_count; /* rows that MERGE updated or deleted */
 } Gathering;
 
-static Status add_rows(CapturedTable *table, duckdb_data_chunk chunk, size_t first, int64_t sign,
-                       Arena *arena, Error *err)
+static bool is_action(duckdb_vector actions, size_t row, const char *action)
 {
-    Batch batch;
-    weir_arena_reset(arena);
-    WEIR_TRY(weir_chunk_read(chunk, first, &table->schema, arena, &batch, err));
-    return weir_bag_add(&table->rows, &batch, sign, err);
+    const String *const text = &((const String *)duckdb_vector_get_data(actions))[row];
+    return weir_string_size(text) == strlen(action) &&
+           memcmp(weir_string_data(text), action, strlen(action)) == 0;
+}
+
+/* The rows that are there after MERGE. */
+static Status drop_deleted(Gathering *gathering, duckdb_vector actions, Arena *arena, Batch *batch,
+                           Error *err)
+{
+    uint16_t selection[BATCH_CAPACITY];
+    size_t count = 0;
+    const Batch all = *batch;
+    WEIR_VERIFY(all.count <= BATCH_CAPACITY, err);
+    for (size_t i = 0; i < all.count; i++) {
+        const bool is_deleted = is_action(actions, i, "DELETE");
+        gathering->rewritten_count += is_deleted || is_action(actions, i, "UPDATE");
+        selection[count] = (uint16_t)i;
+        count += !is_deleted;
+    }
+    return count == all.count ? WEIR_OK
+                              : weir_batch_gather(&all, selection, count, arena, batch, err);
 }
 
 static Status gather_chunk(Gathering *gathering, duckdb_data_chunk chunk, Arena *arena, Error *err)
 {
-    const size_t hidden = WEIR_MAX(gathering->table->schema.count, (size_t)1);
+    CapturedTable *const table = gathering->table;
+    const size_t hidden = WEIR_MAX(table->schema.count, (size_t)1);
     const size_t first = (size_t)duckdb_data_chunk_get_column_count(chunk) - hidden;
+    Batch batch;
     gathering->row_count += duckdb_data_chunk_get_size(chunk);
-    return add_rows(gathering->table, chunk, first, gathering->sign, arena, err);
+    weir_arena_reset(arena);
+    WEIR_TRY(weir_chunk_read(chunk, first, &table->schema, arena, &batch, err));
+    if (gathering->has_actions) {
+        WEIR_TRY(drop_deleted(gathering, duckdb_data_chunk_get_vector(chunk, first - 1), arena,
+                              &batch, err));
+    }
+    return batch.count == 0 ? WEIR_OK : weir_bag_add(&table->rows, &batch, gathering->sign, err);
 }
 
 /* A failure leaves the table unknown: the statement has been run, and that stands. */
@@ -197,7 +230,7 @@ static bool is_about_text(const Error *err)
 
 Status weir_capture_run_unchanged(const CaptureRun *run, CapturedResult *out, Error *err)
 {
-    return weir_capture_plain(run->capture, run->sql, out, err);
+    return weir_capture_plain(run->capture, run->call == NULL ? run->sql : run->call, out, err);
 }
 
 static void cut_quotation(Error *err)
@@ -211,7 +244,8 @@ static void cut_quotation(Error *err)
 Status weir_capture_run_changed(const CaptureRun *run, const char *sql, CapturedResult *out,
                                 Error *err)
 {
-    const Status status = weir_capture_plain(run->capture, sql, out, err);
+    const Status status = run->prepared == NULL ? weir_capture_plain(run->capture, sql, out, err)
+                                                : weir_capture_run_prepared(run, sql, out, err);
     if (status == WEIR_OK) {
         return WEIR_OK;
     }
@@ -223,14 +257,19 @@ Status weir_capture_run_changed(const CaptureRun *run, const char *sql, Captured
     return status;
 }
 
-/* The statement, telling its rows. */
-static Status run_returning(const CaptureRun *run, int64_t sign, CapturedResult *out, Error *err)
+Status weir_capture_run_returning(const CaptureRun *run, Returning *returning, CapturedResult *out,
+                                  Error *err)
 {
-    Gathering gathering = {.capture = run->capture, .table = run->table, .sign = sign};
+    Gathering gathering = {.capture = run->capture,
+                           .table = run->table,
+                           .sign = returning->sign,
+                           .keeps_chunks = run->shape->has_returning,
+                           .has_actions = returning->has_actions};
     Buf text;
     weir_buf_init(&text, run->capture->mem, SIZE_MAX);
-    weir_buf_printf(&text, "%s\n%s %s", run->sql, run->shape->has_returning ? "," : "RETURNING",
-                    run->target->columns);
+    weir_buf_printf(&text, "%s\n%s %s%s", returning->sql,
+                    run->shape->has_returning ? "," : "RETURNING",
+                    returning->has_actions ? "merge_action, " : "", run->target->columns);
     Status status = weir_buf_status(&text, err);
     if (status == WEIR_OK) {
         status = weir_capture_run_changed(run, text.data, out, err);
@@ -240,12 +279,20 @@ static Status run_returning(const CaptureRun *run, int64_t sign, CapturedResult 
         run->table->is_known = false;
         return status;
     }
-    gathering.keeps_chunks = run->shape->has_returning;
     gather(&gathering, out);
-    out->hidden_columns = WEIR_MAX(run->target->shape.schema.count, (size_t)1);
+    out->hidden_columns =
+        WEIR_MAX(run->target->shape.schema.count, (size_t)1) + returning->has_actions;
     out->is_counted = !run->shape->has_returning;
     out->rows_changed = gathering.row_count;
+    returning->rewritten_count = gathering.rewritten_count;
     return WEIR_OK;
+}
+
+/* The statement, telling its rows. */
+static Status run_returning(const CaptureRun *run, int64_t sign, CapturedResult *out, Error *err)
+{
+    Returning returning = {.sql = run->sql, .sign = sign};
+    return weir_capture_run_returning(run, &returning, out, err);
 }
 
 void weir_capture_put_span(Buf *buf, const char *before, SqlSpan span)
@@ -350,8 +397,9 @@ static Status run_delete(const CaptureRun *run, CapturedResult *out, Error *err)
     if (!run->was_touched && run->shape->kind == WRITE_DELETE) {
         return run_returning(run, -1, out, err);
     }
-    const bool is_taken = !run->shape->has_returning && take_old_rows(run, &expected, &why);
-    const Status status = weir_capture_plain(run->capture, run->sql, out, err);
+    const bool is_taken =
+        !run->shape->has_returning && run->prepared == NULL && take_old_rows(run, &expected, &why);
+    const Status status = weir_capture_run_unchanged(run, out, err);
     if (status != WEIR_OK) {
         prefer(&why, err);
     }
@@ -365,7 +413,7 @@ static Status run_copy(const CaptureRun *run, CapturedResult *out, Error *err)
     Error ignored = {0};
     CapturedResult rows = {0};
     Gathering new = {.capture = run->capture, .table = run->table, .sign = 1};
-    WEIR_TRY(weir_capture_plain(run->capture, run->sql, out, err));
+    WEIR_TRY(weir_capture_run_unchanged(run, out, err));
     Buf select;
     weir_buf_init(&select, run->capture->mem, SIZE_MAX);
     weir_buf_printf(&select, "SELECT %s FROM %.*s WHERE %s", run->target->columns,
@@ -381,29 +429,41 @@ static Status run_copy(const CaptureRun *run, CapturedResult *out, Error *err)
     return WEIR_OK;
 }
 
-Status weir_capture_run(Capture *capture, const char *sql, const WriteShape *shape,
-                        const CaptureTarget *target, CapturedResult *out, Error *err)
+/* What an UPDATE does is noted where its assignments are read. */
+static void note_kind(const CaptureRun *run)
 {
-    const bool was_touched = weir_capture_find_table(capture, &target->name) != NULL;
-    const CaptureRun run = {.capture = capture,
-                            .sql = sql,
-                            .shape = shape,
-                            .target = target,
-                            .table = weir_capture_table(capture, target),
-                            .was_touched = was_touched};
+    switch (run->shape->kind) {
+    case WRITE_INSERT:
+    case WRITE_COPY:
+    case WRITE_UPDATE: return;
+    case WRITE_DELETE:
+    case WRITE_TRUNCATE: weir_capture_note_rewrites(run->table, REWRITES_DELETE); return;
+    default: weir_capture_note_rewrites(run->table, REWRITES_MIXED);
+    }
+}
+
+Status weir_capture_run(CaptureRun run, CapturedResult *out, Error *err)
+{
+    const WriteKind kind = run.shape->kind;
+    run.was_touched = weir_capture_find_table(run.capture, &run.target->name) != NULL;
+    run.table = weir_capture_table(run.capture, run.target);
     if (run.table == NULL) {
-        capture->is_unknown = true;
-        return weir_capture_plain(capture, sql, out, err);
+        run.capture->is_unknown = true;
+        return weir_capture_run_unchanged(&run, out, err);
     }
     if (!run.table->is_known) {
-        return weir_capture_plain(capture, sql, out, err);
+        weir_capture_note_rewrites(run.table, REWRITES_MIXED);
+        return weir_capture_run_unchanged(&run, out, err);
     }
-    switch (shape->kind) {
+    note_kind(&run);
+    switch (kind) {
     case WRITE_INSERT: return run_returning(&run, 1, out, err);
     case WRITE_UPDATE: return weir_capture_update(&run, out, err);
+    case WRITE_UPSERT:
+    case WRITE_MERGE: return weir_capture_upsert(&run, out, err);
     case WRITE_DELETE:
     case WRITE_TRUNCATE: return run_delete(&run, out, err);
     case WRITE_COPY: return run_copy(&run, out, err);
-    default: run.table->is_known = false; return weir_capture_plain(capture, sql, out, err);
+    default: run.table->is_known = false; return weir_capture_run_unchanged(&run, out, err);
     }
 }

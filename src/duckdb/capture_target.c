@@ -92,6 +92,7 @@ CaptureTarget *weir_capture_target(Capture *capture, SqlSpan name)
     CaptureTarget *const target = &capture->targets[capture->next_target];
     capture->next_target = (capture->next_target + 1) % CAPTURE_KNOWN_TARGETS;
     weir_arena_reset(&target->arena);
+    target->replaced_columns = NULL;
     target->name_epoch = atomic_load(&capture->database->name_epoch);
     target->text = weir_arena_strndup(&target->arena, name.start, name.size, &ignored);
     if (target->text == NULL || !resolve(capture, target) || !read_shape(capture, target)) {
@@ -99,6 +100,45 @@ CaptureTarget *weir_capture_target(Capture *capture, SqlSpan name)
         return NULL;
     }
     return target;
+}
+
+const char *const *weir_capture_replaced_columns(Capture *capture, CaptureTarget *target)
+{
+    enum { MAX_COLUMNS = 1024 };
+    static const char SQL[] =
+        "WITH keys AS (SELECT constraint_column_names AS names FROM duckdb_constraints() WHERE "
+        "database_name = $1 AND schema_name = $2 AND table_name = $3 AND constraint_type IN "
+        "('PRIMARY KEY', 'UNIQUE')) SELECT column_name FROM duckdb_columns() WHERE "
+        "database_name = $1 AND schema_name = $2 AND table_name = $3 AND "
+        "(SELECT system.main.count(*) FROM keys) = 1 AND NOT "
+        "system.main.list_contains((SELECT names FROM keys), column_name) AND NOT EXISTS ("
+        "FROM duckdb_indexes() WHERE database_name = $1 AND schema_name = $2 AND table_name = $3) "
+        "ORDER BY column_index LIMIT 1025";
+    Arena *const arena = &target->arena;
+    const char *const bound[] = {target->name.catalog, target->name.schema, target->name.name};
+    if (target->replaced_columns != NULL) {
+        return target->replaced_columns;
+    }
+    Error ignored = {0};
+    duckdb_result result = {0};
+    const char **const columns =
+        weir_arena_calloc(arena, MAX_COLUMNS + 1, sizeof(char *), &ignored);
+    if (columns == NULL || weir_query_bound(capture->connection, SQL, bound, 3, WEIR_ERR_HOST,
+                                            &result, &ignored) != WEIR_OK) {
+        return NULL;
+    }
+    Rows rows = weir_rows(&result);
+    size_t count = 0;
+    bool is_whole = true;
+    while (is_whole && weir_rows_next(&rows)) {
+        is_whole = count < MAX_COLUMNS;
+        columns[count] = is_whole ? weir_rows_text(&rows, 0, arena, &ignored) : NULL;
+        is_whole = is_whole && columns[count++] != NULL;
+    }
+    weir_rows_deinit(&rows);
+    duckdb_destroy_result(&result);
+    target->replaced_columns = is_whole ? columns : NULL;
+    return target->replaced_columns;
 }
 
 /* ---- what may be asked twice ------------------------------------------------------------------- */

@@ -1,12 +1,13 @@
-/* capture_told.c: statements that tell their rows from inside an assignment (told_function.h).
+/* capture_told.c: statements that tell their rows from inside an expression (told_function.h).
  *
  *   SET v = value   becomes   SET v = told(handle, value, row id, old values, other new values)
  *                   or        SET v = CASE WHEN told(handle, is changed, ...) THEN value END
  *
- * DuckDB evaluates it once for every row that the statement is about to change; ON CONFLICT and MERGE
- * also evaluate it for new rows, which have no row id, and for rows that a condition of theirs leaves
- * as they are. What was told is believed if it is as many rows as DuckDB says it has changed, each of
- * them once: what is a join tells row ids for that. */
+ *   WHERE condition becomes   WHERE told(handle, condition, row id, old values)
+ *
+ * DuckDB evaluates it once for every row that the statement is about to change, or may change if the
+ * condition is true. What was told is believed if it is as many rows as DuckDB says it has changed,
+ * each of them once: what is a join tells row ids for that. */
 #include <stdlib.h>
 
 #include "duckdb/capture_priv.h"
@@ -36,7 +37,7 @@ static Status keep_row_id(Telling *telling, int64_t row_id, Error *err)
     return WEIR_OK;
 }
 
-/* The rows that change, and the counts of all. */
+/* The rows that change. */
 static Status select_rows(Telling *telling, duckdb_data_chunk chunk, uint16_t *selection,
                           size_t *count, Error *err)
 {
@@ -45,9 +46,7 @@ static Status select_rows(Telling *telling, duckdb_data_chunk chunk, uint16_t *s
     const duckdb_vector ids = duckdb_data_chunk_get_vector(chunk, telling->row_id_argument);
     const uint64_t *const has_id = duckdb_vector_get_validity(ids);
     for (size_t i = 0; i < size; i++) {
-        if (!weir_validity_get(has_id, i)) {
-            telling->new_count++;
-        } else if (!telling->is_conditional || is_true(value, i)) {
+        if (weir_validity_get(has_id, i) && (!telling->is_conditional || is_true(value, i))) {
             const int64_t row_id = ((const int64_t *)duckdb_vector_get_data(ids))[i];
             WEIR_TRY(keep_row_id(telling, row_id, err));
             selection[(*count)++] = (uint16_t)i;
@@ -128,12 +127,23 @@ void weir_telling_deinit(Telling *telling)
     weir_arena_deinit(&telling->arena);
 }
 
-Status weir_telling_run(Telling *telling, const char *sql, CapturedResult *out, Error *err)
+void weir_telling_begin(Telling *telling)
 {
     const Capture *const capture = telling->run->capture;
     weir_told_listen(capture->database->told, capture->told_handle, hear, telling);
-    const Status status = weir_capture_run_changed(telling->run, sql, out, err);
+}
+
+void weir_telling_end(Telling *telling)
+{
+    const Capture *const capture = telling->run->capture;
     weir_told_listen(capture->database->told, capture->told_handle, NULL, NULL);
+}
+
+Status weir_telling_run(Telling *telling, const char *sql, CapturedResult *out, Error *err)
+{
+    weir_telling_begin(telling);
+    const Status status = weir_capture_run_changed(telling->run, sql, out, err);
+    weir_telling_end(telling);
     return status;
 }
 

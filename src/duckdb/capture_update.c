@@ -7,6 +7,8 @@
  * fails where the plain statement does not.) What the other assignments of followed columns give must
  * be the same when they are evaluated twice for a row; the condition is evaluated as often as without
  * us. */
+#include <ctype.h>
+
 #include "duckdb/capture_priv.h"
 
 /* One item of SET. */
@@ -200,6 +202,25 @@ static void choose_first(Update *update, const Schema *schema)
     }
 }
 
+/* The set of the columns, in any order, as a number. */
+static uint64_t kind_of(const Assignments *all)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const SqlSpan column = all->items[i].column;
+        uint64_t hash = UINT64_C(0xCBF29CE484222325); /* FNV-1a */
+        for (size_t k = 0; k < column.size; k++) {
+            if (column.start[k] != '"') {
+                const uint64_t letter = (unsigned char)tolower((unsigned char)column.start[k]);
+                hash = (hash ^ letter) * UINT64_C(0x100000001B3);
+            }
+        }
+        sum += hash;
+    }
+    const bool is_taken = sum == REWRITES_NONE || sum == REWRITES_DELETE || sum == REWRITES_MIXED;
+    return is_taken ? REWRITES_MIXED : sum;
+}
+
 static Effect read_effect(Update *update, Arena *arena)
 {
     Error ignored = {0};
@@ -209,8 +230,10 @@ static Effect read_effect(Update *update, Arena *arena)
         weir_arena_calloc(arena, schema->count, sizeof(const Assignment *), &ignored);
     update->arguments =
         weir_arena_calloc(arena, schema->count, sizeof *update->arguments, &ignored);
-    if (update->assigned == NULL || update->arguments == NULL || target->is_special ||
-        !read_assignments(update->run->shape->set, &update->all)) {
+    const bool is_read = read_assignments(update->run->shape->set, &update->all);
+    weir_capture_note_rewrites(update->run->table,
+                               is_read ? kind_of(&update->all) : REWRITES_MIXED);
+    if (update->assigned == NULL || update->arguments == NULL || target->is_special || !is_read) {
         return EFFECT_UNKNOWN;
     }
     bool has_effect = false;

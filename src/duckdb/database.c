@@ -42,12 +42,10 @@ static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_conn
     WEIR_TRY(weir_engine_new(database->mem, &host, &database->engine, err));
     WEIR_TRY(weir_poller_new(database, &database->poller, err));
     WEIR_TRY(weir_sql_functions_register(database, connection, err));
-    if (is_capturing) {
-        WEIR_TRY(weir_told_registry_new(database->mem, &database->told, err));
-        const ToldKeeper keeper = {
-            .owner = database, .ref = keep_database, .unref = weir_database_unref};
-        WEIR_TRY(weir_told_function_register(connection, database->told, &keeper, err));
-    }
+    WEIR_TRY(weir_told_registry_new(database->mem, &database->told, err));
+    const ToldKeeper keeper = {
+        .owner = database, .ref = keep_database, .unref = weir_database_unref};
+    WEIR_TRY(weir_told_function_register(connection, database->told, &keeper, err));
     weir_replacement_scan_add(database, handle);
     return WEIR_OK;
 }

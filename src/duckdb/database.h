@@ -19,7 +19,7 @@ struct WeirDatabase {
     DuckHost *host;              /* owned: the engine's host */
     Engine *engine;              /* owned */
     Poller *poller;              /* owned */
-    ToldRegistry *told;          /* owned; NULL if nobody captures */
+    ToldRegistry *told;          /* owned */
     _Atomic uint64_t name_epoch; /* rises when names in statements may mean other tables */
     _Atomic size_t ref_count;
 };

@@ -44,7 +44,7 @@ Status weir_told_registry_new(Mem *mem, ToldRegistry **out, Error *err)
         return err->code;
     }
     registry->mem = mem;
-    const Status status = weir_lock_init(&registry->lock, LOCK_RANK_LEAF, err);
+    const Status status = weir_lock_init(&registry->lock, LOCK_RANK_TOLD, err);
     if (status != WEIR_OK) {
         weir_mem_free(mem, registry);
         return status;

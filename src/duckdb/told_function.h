@@ -14,8 +14,8 @@
 
 typedef struct ToldRegistry ToldRegistry;
 
-/* Column 0 of the chunk is the handle. Called from any thread of DuckDB's, one at a time, with a leaf
- * lock held. */
+/* Column 0 of the chunk is the handle. Called from any thread of DuckDB's, one at a time, with a lock
+ * held under which only leaf locks may be taken. */
 typedef void (*ToldHear)(void *user, duckdb_data_chunk chunk);
 
 /* mem is borrowed. */

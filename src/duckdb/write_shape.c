@@ -177,48 +177,124 @@ static bool has_word(SqlToken token, const char *word)
     return false;
 }
 
-/* ON CONFLICT ... DO UPDATE. (A join ON a column of that name is taken for it, which does no harm.) */
-static bool has_conflict_update(SqlToken token)
+/* Steps over tokens to the word at the top level, which becomes the token. */
+static bool skip_to(SqlToken *token, const char *word)
 {
-    while (weir_sql_token_next(&token)) {
-        if (token.depth == 0 && weir_sql_token_is(&token, "on") && take(&token, "conflict")) {
-            while (weir_sql_token_next(&token)) {
-                if (token.depth == 0 && weir_sql_token_is(&token, "do")) {
-                    return !take(&token, "nothing");
-                }
-            }
+    while (weir_sql_token_next(token)) {
+        if (token->depth == 0 && weir_sql_token_is(token, word)) {
             return true;
         }
     }
     return false;
 }
 
-/* [(columns)] VALUES, and nothing but constants. */
-static bool has_only_constants(SqlToken token)
+/* The end of the text, without blanks and comments behind the last token, or where RETURNING begins. */
+static const char *find_end(SqlToken token)
+{
+    const char *end = token.end;
+    while (weir_sql_token_next(&token) &&
+           !(token.depth == 0 && weir_sql_token_is(&token, "returning"))) {
+        end = token.end;
+    }
+    return end;
+}
+
+/* ON CONFLICT ... DO, at which the token is left. */
+static bool skip_to_conflict(SqlToken *token)
+{
+    while (skip_to(token, "on")) {
+        if (take(token, "conflict")) {
+            return skip_to(token, "do");
+        }
+    }
+    return false;
+}
+
+/* [(columns)] VALUES, and nothing but constants up to the end. */
+static bool has_only_constants(SqlToken token, const char *end)
 {
     while (weir_sql_token_next(&token) && (token.depth > 0 || *token.start == ')')) {
         /* the columns */
     }
-    const SqlSpan values = {.start = token.end, .size = strlen(token.end)};
-    return weir_sql_token_is(&token, "values") && weir_sql_span_is_plain(values);
+    return weir_sql_token_is(&token, "values") && end > token.end &&
+           weir_sql_span_is_plain(span_of(token.end, end));
+}
+
+/* Behind DO UPDATE: SET ... [WHERE ...] [RETURNING ...] */
+static void read_conflict_update(SqlToken token, WriteShape *shape)
+{
+    const char *const end = find_end(token);
+    SqlToken where = token;
+    if (!take(&token, "set")) {
+        return;
+    }
+    const bool has_where = skip_to(&where, "where") && where.end < end;
+    shape->set = span_of(token.end, has_where ? where.start : end);
+    shape->condition = has_where ? span_of(where.end, end) : (SqlSpan){0};
+    shape->places[0] = (ConditionPlace){
+        .condition = has_where ? shape->condition : span_of(end, end), .keyword = "WHERE"};
+    shape->place_count = 1;
+    shape->kind = WRITE_UPSERT;
+}
+
+/* OR REPLACE: the clause that means the same may be put at the end. */
+static void read_replace(SqlToken token, WriteShape *shape)
+{
+    const char *const end = find_end(token);
+    SqlToken next = token;
+    shape->kind = WRITE_ROWS;
+    if (weir_sql_token_next(&next) && *next.start == '(') {
+        SqlToken last = next;
+        while (last.depth > 0 && weir_sql_token_next(&last)) {
+            /* the columns */
+        }
+        shape->columns = span_of(next.end, last.start);
+        next = last;
+        (void)weir_sql_token_next(&next);
+    }
+    if (weir_sql_token_is(&next, "by")) {
+        return;
+    }
+    shape->places[0] = (ConditionPlace){.condition = span_of(end, end), .keyword = "WHERE"};
+    shape->place_count = 1;
+    shape->kind = WRITE_UPSERT;
 }
 
 static void read_insert(SqlToken token, WriteShape *shape)
 {
-    bool replaces = false;
-    if (take(&token, "or")) {
-        replaces = !take(&token, "ignore");
-        if (replaces && !take(&token, "replace")) {
+    if (take(&token, "or") && !take(&token, "ignore")) {
+        const char *const start = token.start;
+        if (!take(&token, "replace")) {
             return;
         }
+        shape->replace = span_of(start, token.end);
     }
     if (!take(&token, "into") || !take_name(&token, &shape->target)) {
         return;
     }
+    shape->alias = last_part(shape->target);
+    if (take(&token, "as") && weir_sql_token_next(&token)) {
+        shape->alias = span_of(token.start, token.end);
+    }
+    shape->kind = WRITE_INSERT;
     shape->has_returning = has_word(token, "returning");
-    shape->kind = replaces || has_conflict_update(token) ? WRITE_ROWS : WRITE_INSERT;
-    shape->is_simple = shape->kind == WRITE_INSERT && shape->with.start == NULL &&
-                       !shape->has_returning && has_only_constants(token);
+    SqlToken conflict = token;
+    const bool has_conflict = skip_to_conflict(&conflict);
+    const char *const end = find_end(token);
+    if (shape->replace.start != NULL) {
+        read_replace(token, shape);
+    } else if (has_conflict && !take(&conflict, "nothing")) {
+        shape->kind = WRITE_ROWS;
+        if (take(&conflict, "update")) {
+            read_conflict_update(conflict, shape);
+        }
+    }
+    SqlToken on = token;
+    const char *const source_end = has_conflict && skip_to(&on, "on") ? on.start : end;
+    shape->is_simple = shape->kind != WRITE_ROWS && shape->with.start == NULL &&
+                       !shape->has_returning && has_only_constants(token, source_end) &&
+                       weir_sql_span_is_plain(shape->set) &&
+                       weir_sql_span_is_plain(shape->condition);
 }
 
 static void read_update(SqlToken token, WriteShape *shape)
@@ -256,10 +332,78 @@ static void read_truncate(SqlToken token, WriteShape *shape)
     }
 }
 
+/* Behind WHEN [NOT] MATCHED [BY ...]: the condition up to THEN, which the token becomes. */
+static bool take_condition(SqlToken *token, SqlSpan *out)
+{
+    size_t open_cases = 0;
+    const char *start = token->end;
+    const char *end = token->end;
+    if (take(token, "and")) {
+        start = token->end;
+    }
+    while (weir_sql_token_next(token)) {
+        if (token->depth == 0 && open_cases == 0 && weir_sql_token_is(token, "then")) {
+            *out = span_of(start, end);
+            return true;
+        }
+        open_cases += weir_sql_token_is(token, "case");
+        open_cases -= open_cases > 0 && weir_sql_token_is(token, "end");
+        end = token->end;
+    }
+    return false;
+}
+
+/* Behind WHEN. False: it is no action that rows can be told of. */
+static bool take_action(SqlToken *token, WriteShape *shape)
+{
+    const bool is_new = take(token, "not");
+    SqlSpan condition = {0};
+    if (!take(token, "matched")) {
+        return false;
+    }
+    const bool is_by_source = is_new && take(token, "by") && take(token, "source");
+    if (is_by_source || !is_new) {
+        const SqlToken matched = *token;
+        SqlToken action = matched;
+        if (!take_condition(&action, &condition)) {
+            return false;
+        }
+        const bool is_update = take(&action, "update");
+        if (is_update || take(&action, "delete")) {
+            if (shape->place_count == WRITE_MAX_PLACES || (is_update && is_by_source)) {
+                return false; /* what DuckDB 1.5 returns of BY SOURCE updates is not the row */
+            }
+            if (condition.size == 0) {
+                condition.start = matched.end;
+            }
+            shape->places[shape->place_count++] =
+                (ConditionPlace){.condition = condition, .keyword = "AND"};
+        }
+        *token = action;
+    }
+    return true;
+}
+
+/* MERGE INTO target USING ... WHEN ... [RETURNING ...] */
 static void read_merge(SqlToken token, WriteShape *shape)
 {
-    if (take(&token, "into") && take_name(&token, &shape->target)) {
-        shape->kind = WRITE_ROWS;
+    static const char *const CLAUSES[] = {"using"};
+    if (!take(&token, "into") || !take_name(&token, &shape->target)) {
+        return;
+    }
+    take_alias(&token, CLAUSES, 1, shape);
+    shape->has_returning = has_word(token, "returning");
+    shape->kind = WRITE_MERGE;
+    size_t open_cases = 0;
+    while (weir_sql_token_next(&token)) {
+        const bool is_action =
+            token.depth == 0 && open_cases == 0 && weir_sql_token_is(&token, "when");
+        if (is_action && !take_action(&token, shape)) {
+            shape->kind = WRITE_ROWS;
+            return;
+        }
+        open_cases += weir_sql_token_is(&token, "case");
+        open_cases -= open_cases > 0 && weir_sql_token_is(&token, "end");
     }
 }
 
@@ -307,6 +451,33 @@ static WriteKind kind_of_create(SqlToken token)
                : WRITE_SESSION;
 }
 
+/* PREPARE name [(types)] AS statement */
+static void read_prepare(SqlToken token, WriteShape *shape)
+{
+    shape->kind = WRITE_NONE;
+    if (take_name(&token, &shape->target) && skip_to(&token, "as")) {
+        shape->kind = WRITE_PREPARE;
+        shape->relation = (SqlSpan){.start = token.end, .size = strlen(token.end)};
+    }
+}
+
+static void read_execute(SqlToken token, WriteShape *shape)
+{
+    if (take_name(&token, &shape->target)) {
+        shape->kind = WRITE_EXECUTE;
+        shape->relation = (SqlSpan){.start = token.end, .size = strlen(token.end)};
+    }
+}
+
+static void read_deallocate(SqlToken token, WriteShape *shape)
+{
+    (void)take(&token, "prepare");
+    shape->kind = WRITE_DEALLOCATE;
+    if (!take(&token, "all")) {
+        (void)take_name(&token, &shape->target);
+    }
+}
+
 /* EXPLAIN ANALYZE runs what it explains. CALL can do anything, but our own functions change no
  * table. */
 static WriteKind kind_of_special(const SqlToken *verb)
@@ -333,17 +504,17 @@ static WriteKind kind_of_other(const SqlToken *verb)
         const char *word;
         WriteKind kind;
     } WORDS[] = {
-        {"select", WRITE_NONE},     {"from", WRITE_NONE},         {"values", WRITE_NONE},
-        {"table", WRITE_NONE},      {"pivot", WRITE_NONE},        {"unpivot", WRITE_NONE},
-        {"show", WRITE_NONE},       {"describe", WRITE_NONE},     {"desc", WRITE_NONE},
-        {"summarize", WRITE_NONE},  {"prepare", WRITE_NONE},      {"deallocate", WRITE_NONE},
-        {"export", WRITE_NONE},     {"analyze", WRITE_NONE},      {"checkpoint", WRITE_NONE},
-        {"force", WRITE_NONE},      {"vacuum", WRITE_NONE},       {"comment", WRITE_NONE},
-        {"install", WRITE_NONE},    {"load", WRITE_SESSION},      {"attach", WRITE_SESSION},
-        {"use", WRITE_SESSION},     {"set", WRITE_SESSION},       {"reset", WRITE_SESSION},
-        {"drop", WRITE_DEFINITION}, {"alter", WRITE_DEFINITION},  {"detach", WRITE_DEFINITION},
-        {"begin", WRITE_BEGIN},     {"start", WRITE_BEGIN},       {"commit", WRITE_COMMIT},
-        {"end", WRITE_COMMIT},      {"rollback", WRITE_ROLLBACK}, {"abort", WRITE_ROLLBACK},
+        {"select", WRITE_NONE},       {"from", WRITE_NONE},       {"values", WRITE_NONE},
+        {"table", WRITE_NONE},        {"pivot", WRITE_NONE},      {"unpivot", WRITE_NONE},
+        {"show", WRITE_NONE},         {"describe", WRITE_NONE},   {"desc", WRITE_NONE},
+        {"summarize", WRITE_NONE},    {"export", WRITE_NONE},     {"analyze", WRITE_NONE},
+        {"checkpoint", WRITE_NONE},   {"force", WRITE_NONE},      {"vacuum", WRITE_NONE},
+        {"comment", WRITE_NONE},      {"install", WRITE_NONE},    {"load", WRITE_SESSION},
+        {"attach", WRITE_SESSION},    {"use", WRITE_SESSION},     {"set", WRITE_SESSION},
+        {"reset", WRITE_SESSION},     {"drop", WRITE_DEFINITION}, {"alter", WRITE_DEFINITION},
+        {"detach", WRITE_DEFINITION}, {"begin", WRITE_BEGIN},     {"start", WRITE_BEGIN},
+        {"commit", WRITE_COMMIT},     {"end", WRITE_COMMIT},      {"rollback", WRITE_ROLLBACK},
+        {"abort", WRITE_ROLLBACK},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(WORDS); i++) {
         if (weir_sql_token_is(verb, WORDS[i].word)) {
@@ -359,8 +530,9 @@ WriteShape weir_write_shape(const char *sql)
         const char *verb;
         void (*read)(SqlToken token, WriteShape *shape);
     } WRITES[] = {
-        {"insert", read_insert},     {"update", read_update}, {"delete", read_delete},
-        {"truncate", read_truncate}, {"merge", read_merge},   {"copy", read_copy},
+        {"insert", read_insert},     {"update", read_update},   {"delete", read_delete},
+        {"truncate", read_truncate}, {"merge", read_merge},     {"copy", read_copy},
+        {"prepare", read_prepare},   {"execute", read_execute}, {"deallocate", read_deallocate},
     };
     WriteShape shape = {.kind = WRITE_UNKNOWN};
     SqlToken token = {.end = sql};

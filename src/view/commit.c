@@ -10,9 +10,10 @@
  * so that a sync, which finds the writer's rows as it finds everybody's, takes the difference of the two.
  * It does not matter in which order the database has committed and the rows were found.
  *
- * An UPDATE and a DELETE of one row, or two UPDATEs of different columns, are in no conflict for DuckDB:
- * then what two transactions told of a table does not add up to what they did to it. So a change in
- * which rows go is not taken if the table has lost rows since the writer's transaction began.
+ * DuckDB lets two transactions that overlap change one row, if one deletes and the other updates it, or
+ * they update different columns of it: what the later one says of the row before is not what the row
+ * is. So of two that overlap and rewrite rows of a table in different ways, the later one's rows are
+ * not believed.
  *
  * A table that began to be followed, or to be followed by other columns, after the writer had read
  * its shape may or may not have been filled with the writer's rows: it is read anew. So is a table
@@ -22,6 +23,11 @@
 uint64_t weir_engine_epoch(const Engine *engine)
 {
     return atomic_load(&engine->epoch);
+}
+
+uint64_t weir_engine_commits(const Engine *engine)
+{
+    return atomic_load(&engine->commits);
 }
 
 Status weir_engine_capture_shape(Engine *engine, const TableName *name, Arena *arena,
@@ -83,19 +89,6 @@ static const TableChange *find_change(const EngineCommit *commit, const TableNam
     return NULL;
 }
 
-uint64_t weir_engine_removal_count(const Engine *engine)
-{
-    return atomic_load(&engine->removal_count);
-}
-
-/* Whether what was told of the table is the whole change, and fits what the views have of it. */
-static bool change_fits(const EngineCommit *commit, const TrackedTable *table,
-                        const TableChange *change)
-{
-    return change->rows != NULL && change->follow_id == table->follow_id &&
-           (table->last_removal <= commit->removal_count || !weir_table_removes(change->rows));
-}
-
 /* Reads the definition anew, and the rows if they are not known. */
 static void table_check(Engine *engine, TrackedTable *table)
 {
@@ -107,11 +100,32 @@ static void table_check(Engine *engine, TrackedTable *table)
     }
 }
 
+/* Whether rewrites of another kind were committed since: of its own kind DuckDB would not have let
+ * both of them change one row. */
+static bool has_clashed(const TrackedTable *table, uint64_t kind, uint64_t since)
+{
+    if (table->last_rewrite <= since) {
+        return false;
+    }
+    return kind == REWRITES_MIXED || kind != table->last_kind || table->last_other > since;
+}
+
+/* Whether the rows that were told, or that none were, are what happened to the table. */
+static bool is_believed(const TrackedTable *table, const EngineCommit *commit,
+                        const TableChange *change)
+{
+    if (table->host_table == NULL || commit->is_unknown || change == NULL) {
+        return table->host_table != NULL && !commit->is_unknown;
+    }
+    return change->rows != NULL && change->follow_id == table->follow_id &&
+           (change->rewrites == REWRITES_NONE ||
+            !has_clashed(table, change->rewrites, commit->since));
+}
+
 static void table_apply(Engine *engine, TrackedTable *table, const EngineCommit *commit)
 {
     const TableChange *const change = find_change(commit, &table->name);
-    const bool is_known = table->host_table != NULL && !commit->is_unknown &&
-                          (change == NULL || change_fits(commit, table, change));
+    const bool is_known = is_believed(table, commit, change);
     if (!commit->has_definitions &&
         (table->is_manual || table->error.code == WEIR_ERR_SOURCE_CHANGED)) {
         return;
@@ -127,7 +141,7 @@ static void table_apply(Engine *engine, TrackedTable *table, const EngineCommit 
         table->diff_count++;
         table->is_fresh = true;
     } else if (change != NULL) {
-        weir_table_take_captured(engine, table, change->rows);
+        weir_table_take_captured(engine, table, change);
     }
 }
 
@@ -139,8 +153,7 @@ static bool is_all_told(const Engine *engine, const EngineCommit *commit)
         const TrackedTable *const table = engine->tables[i];
         const TableChange *const change = find_change(commit, &table->name);
         is_told = change == NULL || table->is_manual ||
-                  (table->host_table != NULL && table->error.code == WEIR_OK &&
-                   change_fits(commit, table, change));
+                  (table->error.code == WEIR_OK && is_believed(table, commit, change));
     }
     return is_told;
 }
@@ -150,7 +163,7 @@ static void table_take_told(Engine *engine, TrackedTable *table, const EngineCom
     Error err = {0};
     const TableChange *const change = find_change(commit, &table->name);
     if (change != NULL && !table->is_manual &&
-        weir_table_take_told(engine, table, change->rows, &err) != WEIR_OK) {
+        weir_table_take_told(engine, table, change, &err) != WEIR_OK) {
         weir_engine_break_views_of(engine, table);
     }
 }

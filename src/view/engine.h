@@ -253,24 +253,30 @@ Status weir_engine_visit_followed(Engine *engine,
                                                   Error *err),
                                   void *user, Error *err) WEIR_MUST_CHECK;
 
+/* Rises with every pass. Any thread; does not wait. */
+uint64_t weir_engine_commits(const Engine *engine);
+
+/* How rows of a table were updated or deleted. Two transactions of one kind cannot both change a row,
+ * since one of them fails. Of other kinds there is one for each set of columns that are updated. */
+enum { REWRITES_NONE = 0, REWRITES_DELETE = 1 };
+#define REWRITES_MIXED UINT64_MAX /* like no other, nor itself */
+
 /* The net change of one table. */
 typedef struct TableChange {
     TableName name;
+    uint64_t rewrites;  /* the kind of its updates and deletes */
     uint64_t follow_id; /* of the shape that the rows have */
     RowTable *rows; /* a bag of all followed columns; borrowed; NULL = changed, but not known how */
 } TableChange;
-
-/* Passes so far in which a table may have lost rows. Any thread; does not wait. */
-uint64_t weir_engine_removal_count(const Engine *engine);
 
 typedef struct EngineCommit EngineCommit;
 
 struct EngineCommit {
     const TableChange *changes;
     size_t change_count;
+    uint64_t since;       /* weir_engine_commits before the transaction had its snapshot */
     bool is_unknown;      /* any table may have changed, also those of the list otherwise */
     bool has_definitions; /* tables may have been altered, dropped, or made again */
-    uint64_t removal_count; /* at a moment before the transaction had its snapshot */
 
     /* Commits in the database, unless that is done, and may fill in what changed. */
     Status (*run)(void *context, EngineCommit *commit, Error *err);

@@ -30,7 +30,10 @@ typedef struct TrackedTable {
     RowTable *captured;    /* the pass under way has this change instead; borrowed */
     bool has_changed;      /* the pass under way found a change */
     bool has_removed;      /* in which rows went */
-    uint64_t last_removal; /* engine->removal_count when that was last so */
+    uint64_t rewrites;     /* REWRITES_... of what was told in this pass */
+    uint64_t last_rewrite; /* of engine->commits: may have updated or deleted rows */
+    uint64_t last_kind;    /* of that commit: REWRITES_... */
+    uint64_t last_other;   /* of engine->commits: was the last one of another kind */
     bool is_fresh;         /* the pass under way has no change to tell: its views are rebuilt */
     uint64_t follow_id;    /* of the present columns */
     RowTable
@@ -130,7 +133,7 @@ struct Engine {
     size_t table_count;
     size_t table_capacity;
     _Atomic uint64_t epoch;
-    _Atomic uint64_t removal_count; /* passes in which a table may have lost rows */
+    _Atomic uint64_t commits; /* passes so far */
     uint64_t last_follow_id;
     _Atomic int restore_state;
     struct LostView *lost; /* saved definitions that could not be brought back */
@@ -209,16 +212,13 @@ bool weir_table_are_unchanged(Engine *engine);
 /* What the table holds is not known any more; it is opened again by the next pass that can. */
 void weir_table_give_up(Engine *engine, TrackedTable *table, const Error *reason);
 
-/* Whether rows go in a net change. */
-bool weir_table_removes(const RowTable *rows);
-
 /* Takes what a writer told of as this pass's delta. The rows are borrowed until the pass's end. */
-void weir_table_take_captured(Engine *engine, TrackedTable *table, RowTable *rows);
+void weir_table_take_captured(Engine *engine, TrackedTable *table, const TableChange *change);
 
 /* The same beside a baseline, which does not have the rows yet: the next sync takes them for told. On
  * failure the table is closed. */
-Status weir_table_take_told(Engine *engine, TrackedTable *table, RowTable *rows, Error *err)
-    WEIR_MUST_CHECK;
+Status weir_table_take_told(Engine *engine, TrackedTable *table, const TableChange *change,
+                            Error *err) WEIR_MUST_CHECK;
 
 /* ---- views (view.c) ------------------------------------------------------------------------- */
 

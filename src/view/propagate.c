@@ -102,20 +102,38 @@ static void view_advance(Engine *engine, View *view)
     }
 }
 
-/* True if a table has changed. Writers are told by the count that rows may have gone (commit.c). */
+static void note_rewrite(TrackedTable *table, uint64_t kind, uint64_t commit)
+{
+    if (kind != table->last_kind) {
+        table->last_other = table->last_rewrite;
+    }
+    table->last_kind = kind;
+    table->last_rewrite = commit;
+}
+
+/* How rows of the table were rewritten in this pass. */
+static uint64_t rewrites_of(const TrackedTable *table)
+{
+    const bool is_told = table->rewrites != REWRITES_NONE && !table->is_fresh;
+    return is_told                                 ? table->rewrites
+           : table->has_removed || table->is_fresh ? REWRITES_MIXED
+                                                   : REWRITES_NONE;
+}
+
+/* True if a table has changed. */
 static bool mark_tables(Engine *engine)
 {
     bool has_changed = false;
-    const uint64_t removal = atomic_load(&engine->removal_count) + 1;
+    const uint64_t commit = atomic_fetch_add(&engine->commits, 1) + 1;
     for (size_t i = 0; i < engine->table_count; i++) {
         TrackedTable *const table = engine->tables[i];
+        const uint64_t rewrites = rewrites_of(table);
         if (table->has_changed || table->is_fresh) {
             table->generation = engine->generation + 1;
             has_changed = true;
         }
-        if (table->has_removed || table->is_fresh) {
-            table->last_removal = removal;
-            atomic_store(&engine->removal_count, removal);
+        if (rewrites != REWRITES_NONE) {
+            note_rewrite(table, rewrites, commit);
         }
     }
     return has_changed;

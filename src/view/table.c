@@ -271,23 +271,6 @@ static Status table_settle_notified(const Engine *engine, TrackedTable *table, E
     return WEIR_OK;
 }
 
-bool weir_table_removes(const RowTable *rows)
-{
-    uint64_t cursor = 0;
-    Row *found[BATCH_CAPACITY];
-    for (;;) {
-        const size_t count = weir_row_table_scan(rows, &cursor, found, BATCH_CAPACITY);
-        for (size_t i = 0; i < count; i++) {
-            if (weir_row_weight(found[i]) < 0) {
-                return true;
-            }
-        }
-        if (count == 0) {
-            return false;
-        }
-    }
-}
-
 /* Rows went, whoever told or noticed. From then on the table is compared as others are. */
 static void table_check_promise(Engine *engine, TrackedTable *table)
 {
@@ -519,24 +502,26 @@ Status weir_table_notify(Engine *engine, TrackedTable *table, int64_t sign, cons
     return WEIR_OK;
 }
 
-void weir_table_take_captured(Engine *engine, TrackedTable *table, RowTable *rows)
+void weir_table_take_captured(Engine *engine, TrackedTable *table, const TableChange *change)
 {
-    table->captured = rows;
+    table->captured = change->rows;
+    table->rewrites = change->rewrites;
     table->report = (SyncReport){.method = SYNC_CAPTURED};
     table->last_sync_ms = 0;
     table->sync_count++;
-    (void)note_changes(engine, table, rows);
+    (void)note_changes(engine, table, change->rows);
 }
 
-Status weir_table_take_told(Engine *engine, TrackedTable *table, RowTable *rows, Error *err)
+Status weir_table_take_told(Engine *engine, TrackedTable *table, const TableChange *change,
+                            Error *err)
 {
     const Status status = table_make_delta(engine, table, err);
     if (status != WEIR_OK) {
         weir_table_give_up(engine, table, err);
         return status;
     }
-    WEIR_TRY(table_keep_notified(engine, table, rows, err));
-    weir_table_take_captured(engine, table, rows);
+    WEIR_TRY(table_keep_notified(engine, table, change->rows, err));
+    weir_table_take_captured(engine, table, change);
     return WEIR_OK;
 }
 
@@ -548,5 +533,6 @@ void weir_table_end_sync(TrackedTable *table)
     table->captured = NULL;
     table->has_changed = false;
     table->has_removed = false;
+    table->rewrites = REWRITES_NONE;
     table->is_fresh = false;
 }

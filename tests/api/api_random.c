@@ -110,7 +110,11 @@ static void put_insert(World *world, char *sql)
         "INSERT INTO keyed VALUES (#, #, NULL, NULL) ON CONFLICT DO NOTHING",
         "INSERT OR IGNORE INTO keyed SELECT i, #, [i], NULL FROM range(#) r(i)",
         "INSERT OR REPLACE INTO keyed (id, g, l) VALUES (#, #, [9])",
+        "INSERT OR REPLACE INTO keyed SELECT i, #, NULL, # FROM range(#) r(i)",
         "INSERT INTO keyed VALUES (#, #, NULL, NULL) ON CONFLICT (id) DO UPDATE SET g = 3",
+        ("INSERT INTO keyed AS x VALUES (#, #, NULL, #), (# + 12, #, NULL, #) ON CONFLICT DO "
+         "UPDATE "
+         "SET u = x.u + #, g = excluded.g WHERE x.g <> #"),
         "WITH x AS (SELECT # AS a, # AS b) INSERT INTO t SELECT a, b, 1, 'with' FROM x",
     };
     fill(world, pick(world, FORMS, sizeof FORMS / sizeof FORMS[0]), "", sql);
@@ -159,10 +163,17 @@ static void put_other(World *world, char *sql)
         ("MERGE INTO keyed USING (SELECT # AS id, # AS g) AS s ON keyed.id = s.id "
          "WHEN MATCHED THEN UPDATE SET g = s.g "
          "WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.g, NULL, NULL)"),
+        ("MERGE INTO keyed AS k USING (SELECT DISTINCT id FROM t WHERE g > #) s ON k.id = s.id "
+         "WHEN MATCHED AND k.g < # THEN UPDATE SET g = k.g + 1, l = NULL WHEN MATCHED THEN DELETE "
+         "WHEN NOT MATCHED AND s.id > # THEN INSERT VALUES (s.id, #, [s.id], NULL)"),
+        ("MERGE INTO keyed USING (SELECT # AS id) s ON keyed.id = s.id WHEN MATCHED THEN DELETE "
+         "WHEN NOT MATCHED BY SOURCE AND keyed.g = # THEN DELETE"),
         "SELECT count(*) FROM t",
         "SELECT nosuch FROM t",
         "UPDATE t SET nosuch = #",
         "PREPARE p AS DELETE FROM t WHERE id = #; EXECUTE p; DEALLOCATE p",
+        "PREPARE q AS UPDATE t SET g = ?, v = ? WHERE id = ?; EXECUTE q(#, #, #)",
+        "PREPARE r AS INSERT INTO keyed VALUES ($1, $2, NULL, NULL); EXECUTE r(#, #)",
     };
     fill(world, pick(world, FORMS, sizeof FORMS / sizeof FORMS[0]), world->file, sql);
 }
@@ -178,7 +189,7 @@ static void put_statement(World *world, size_t connection, char *sql)
         put_insert(world, sql);
     } else if (kind < 75) {
         put_update(world, sql);
-    } else if (kind < 93) {
+    } else if (kind < 89) {
         put_delete(world, sql);
     } else {
         put_other(world, sql);
