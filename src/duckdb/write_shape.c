@@ -134,6 +134,22 @@ static Clause clause_of(const SqlToken *token, const SqlToken *before, const cha
                                                    : CLAUSE_NONE;
 }
 
+/* Whether a condition is an equation, or some of them and more: then it takes few rows, as a rule. */
+static bool is_equation(SqlSpan span)
+{
+    bool has_equation = false;
+    SqlToken token = {.end = span.start};
+    while (span.start != NULL && weir_sql_token_next(&token) &&
+           token.end <= span.start + span.size) {
+        if (weir_sql_token_is(&token, "or")) {
+            return false;
+        }
+        has_equation = has_equation || (*token.start == '=' && token.depth == 0 &&
+                                        strchr("<>!=", token.start[-1]) == NULL);
+    }
+    return has_equation;
+}
+
 /* What stands behind the target of an UPDATE or DELETE. */
 static void read_clauses(SqlToken token, const char *others_word, WriteShape *shape)
 {
@@ -161,7 +177,7 @@ static void read_clauses(SqlToken token, const char *others_word, WriteShape *sh
         weir_sql_span_is_plain(shape->others) && weir_sql_span_is_plain(shape->condition);
     shape->is_simple = shape->with.start == NULL && shape->others.start == NULL &&
                        !shape->has_returning && shape->is_plain &&
-                       weir_sql_span_is_plain(shape->set);
+                       weir_sql_span_is_plain(shape->set) && is_equation(shape->condition);
 }
 
 /* ---- statements ------------------------------------------------------------------------------- */

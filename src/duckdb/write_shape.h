@@ -60,8 +60,9 @@ typedef struct WriteShape {
     bool is_cascade;    /* DROP ... CASCADE */
     bool has_returning; /* the last clause is RETURNING */
     bool is_plain;      /* others and condition are */
-    bool is_simple; /* INSERT of values, UPDATE, DELETE that names nothing but the target's columns
-                           and calls nothing */
+    /* Takes no time worth speaking of: INSERT of values; UPDATE and DELETE of rows with a certain value
+     * that name nothing but the target's columns and call nothing. */
+    bool is_simple;
 } WriteShape;
 
 /* Calls no function and holds no query: gives the same whenever it is evaluated. NULL is plain. */
