@@ -229,6 +229,9 @@ Status weir_circuit_finish_step(Circuit *circuit, Error *err)
 
 void weir_circuit_end_step(Circuit *circuit)
 {
+    if (!circuit->is_in_step) {
+        return;
+    }
     for (size_t i = 0; i < circuit->op_count; i++) {
         Op *op = circuit->ops[i];
         if (op->type->end_step != NULL) {

@@ -99,7 +99,8 @@ Status weir_circuit_push(Circuit *circuit, Op *source, const Batch *batch, Error
     WEIR_MUST_CHECK;
 Status weir_circuit_finish_step(Circuit *circuit, Error *err) WEIR_MUST_CHECK;
 
-/* The sink's result stays readable between finish and end. Always called, also after a failure. */
+/* The sink's result stays readable between finish and end. Always called, also after a failure; without a
+ * step it does nothing. */
 void weir_circuit_end_step(Circuit *circuit);
 
 size_t weir_circuit_state_bytes(const Circuit *circuit);
