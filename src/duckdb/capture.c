@@ -230,6 +230,31 @@ static Status execute_rows(CaptureRun run, CapturedResult *out, Error *err)
                                                                : execute_unfollowed(&run, out, err);
 }
 
+Status weir_capture_flush(Capture *capture, const char *table, duckdb_appender appender,
+                          uint64_t row_count, Error *err)
+{
+    const WriteShape shape = {.kind = WRITE_COPY, .target = {table, strlen(table)}};
+    CapturedResult out = {0};
+    WEIR_TRY(execute_rows(
+        (CaptureRun){
+            .capture = capture, .shape = &shape, .appender = appender, .appended_count = row_count},
+        &out, err));
+    weir_captured_result_deinit(&out, capture->mem);
+    return WEIR_OK;
+}
+
+void weir_capture_discard(Capture *capture, duckdb_appender *appender)
+{
+    Error ignored = {0};
+    const bool is_alone = !capture->is_in_transaction &&
+                          weir_query_run(capture->connection, "BEGIN", &ignored) == WEIR_OK;
+    capture->is_unknown = capture->is_unknown || !is_alone;
+    (void)duckdb_appender_destroy(appender);
+    if (is_alone) {
+        roll_back(capture);
+    }
+}
+
 static Status execute_prepare(Capture *capture, const char *sql, const WriteShape *shape,
                               CapturedResult *out, Error *err)
 {

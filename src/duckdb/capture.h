@@ -36,6 +36,15 @@ void weir_captured_result_deinit(CapturedResult *result, Mem *mem);
 Status weir_capture_execute(Capture *capture, const char *sql, CapturedResult *out, Error *err)
     WEIR_MUST_CHECK;
 
+/* Flushes an appender of the connection to the table, as named in SQL, like a statement that inserts
+ * row_count rows: all that were appended since the last flush. After a failure the appender is of no use. */
+Status weir_capture_flush(Capture *capture, const char *table, duckdb_appender appender,
+                          uint64_t row_count, Error *err) WEIR_MUST_CHECK;
+
+/* Destroys an appender of the connection that was not flushed, with its rows: DuckDB may flush them then,
+ * which in a transaction of the user's is not taken back. */
+void weir_capture_discard(Capture *capture, duckdb_appender *appender);
+
 /* Between BEGIN and COMMIT or ROLLBACK. */
 bool weir_capture_is_in_transaction(const Capture *capture);
 

@@ -77,6 +77,8 @@ typedef struct CaptureRun {
     CapturePrepared *prepared; /* if it is run by EXECUTE; NULL = directly */
     const char *call;          /* EXECUTE, as the user has written it */
     const char *arguments;     /* of EXECUTE */
+    duckdb_appender appender;  /* is flushed instead of running sql; NULL = none */
+    uint64_t appended_count;   /* its rows */
     CapturedTable *table;      /* in weir_capture_run */
     bool was_touched;          /* the transaction has changed the table before */
 } CaptureRun;

@@ -6,7 +6,7 @@
  *   DELETE            RETURNING; in a table that the transaction has changed before, a SELECT over its
  *                     condition first (DuckDB 1.4 does not return rows of the transaction itself)   -
  *   TRUNCATE          SELECT first                               -   as many as it says
- *   COPY              the transaction's own rows afterwards, if it had none in the table  +   as many
+ *   COPY, appender    the transaction's own rows afterwards, if it had none in the table  +   as many
  *   others            not known */
 #include "duckdb/capture_priv.h"
 
@@ -228,8 +228,23 @@ static bool is_about_text(const Error *err)
            strncmp(err->message, "Binder Error", 12) == 0;
 }
 
+static Status flush_appender(const CaptureRun *run, CapturedResult *out, Error *err)
+{
+    *out = (CapturedResult){.is_counted = true, .rows_changed = run->appended_count};
+    if (duckdb_appender_flush(run->appender) == DuckDBSuccess) {
+        return WEIR_OK;
+    }
+    const char *const message = duckdb_appender_error(run->appender);
+    run->capture->has_failed = true;
+    return weir_error_set(err, WEIR_ERR_HOST, "%s",
+                          message == NULL ? "the rows cannot be appended" : message);
+}
+
 Status weir_capture_run_unchanged(const CaptureRun *run, CapturedResult *out, Error *err)
 {
+    if (run->appender != NULL) {
+        return flush_appender(run, out, err);
+    }
     return weir_capture_plain(run->capture, run->call == NULL ? run->sql : run->call, out, err);
 }
 
@@ -425,7 +440,8 @@ static Status run_copy(const CaptureRun *run, CapturedResult *out, Error *err)
         gather(&new, &rows);
         weir_captured_result_deinit(&rows, run->capture->mem);
     }
-    run->table->is_known = run->table->is_known && is_taken && count_changed(out) == new.row_count;
+    const uint64_t expected = run->appender == NULL ? count_changed(out) : run->appended_count;
+    run->table->is_known = run->table->is_known && is_taken && expected == new.row_count;
     return WEIR_OK;
 }
 
