@@ -5,7 +5,8 @@
  * added to its own: (a + da) |x| (b + db) - a |x| b = da |x| b + (a + da) |x| db, in any order of
  * pushes; both ports may be fed by one stream.
  * State: an arrangement of each side by key. Rows with a NULL in a key that is not null safe are
- * dropped: they never match.
+ * dropped: they never match. In the first step a side is loaded, and settled when the other side
+ * wants to see it or the step ends: it is indexed as a whole.
  * Cost of a step: O(delta + pairs). */
 #include "op/op_join_priv.h"
 
@@ -22,13 +23,20 @@ static Status inner_push(Op *op, size_t port, const Batch *batch, Step *step, Er
     JoinBatch others = {0};
     WEIR_TRY(weir_join_load(&self->join, port, batch, &step->scratch, &all, err));
     WEIR_TRY(weir_join_split(&self->join, port, &all, &step->scratch, &delta, &others, err));
-    const JoinPairs pairs = {
-        .port = port,
-        .batch = &delta,
-        .partner = &self->traces[1 - port],
-    };
+    JoinTrace *partner = &self->traces[1 - port];
+    const JoinPairs pairs = {.port = port, .batch = &delta, .partner = partner};
+    WEIR_TRY(weir_arrangement_settle(partner->arrangement, err));
     WEIR_TRY(weir_join_emit_pairs(&self->join, &pairs, step, err));
-    return weir_join_trace_apply(&self->traces[port], &delta, err);
+    return step->is_first ? weir_join_trace_load(&self->traces[port], &delta, err)
+                          : weir_join_trace_apply(&self->traces[port], &delta, err);
+}
+
+static Status inner_flush(Op *op, Step *step, Error *err)
+{
+    WEIR_UNUSED(step);
+    InnerJoin *self = WEIR_DOWNCAST(InnerJoin, op);
+    WEIR_TRY(weir_arrangement_settle(self->traces[0].arrangement, err));
+    return weir_arrangement_settle(self->traces[1].arrangement, err);
 }
 
 static void inner_end_step(Op *op)
@@ -66,6 +74,7 @@ static const OpType inner_type = {
     .name = "join",
     .cost = "O(delta + pairs)",
     .push = inner_push,
+    .flush = inner_flush,
     .end_step = inner_end_step,
     .state_bytes = inner_state_bytes,
     .state_rows = inner_state_rows,

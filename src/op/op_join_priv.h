@@ -139,6 +139,9 @@ void weir_join_trace_deinit(JoinTrace *trace);
 /* Adds the batch. */
 Status weir_join_trace_apply(JoinTrace *trace, const JoinBatch *batch, Error *err) WEIR_MUST_CHECK;
 
+/* The same in a first step; the trace must be settled before it is read. */
+Status weir_join_trace_load(JoinTrace *trace, const JoinBatch *batch, Error *err) WEIR_MUST_CHECK;
+
 /* What weir_join_emit_pairs pairs. */
 typedef struct JoinPairs {
     size_t port;            /* the batch's side */

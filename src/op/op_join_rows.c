@@ -196,6 +196,12 @@ Status weir_join_trace_apply(JoinTrace *trace, const JoinBatch *batch, Error *er
                                   batch->count, err);
 }
 
+Status weir_join_trace_load(JoinTrace *trace, const JoinBatch *batch, Error *err)
+{
+    return weir_arrangement_load(trace->arrangement, batch->columns, batch->weights, batch->count,
+                                 err);
+}
+
 /* --- output ---------------------------------------------------------------------------------- */
 
 /* A constant NULL. */

@@ -30,14 +30,6 @@ typedef struct Apply {
     uint32_t sizes[BATCH_CAPACITY];
 } Apply;
 
-/* Where a row is, or would be. */
-typedef struct RowFound {
-    uint32_t value;  /* of the key index; 0 = no such key */
-    RowRef ref;      /* 0 = no such row */
-    RowRef previous; /* before it in the chain; 0 = it is the head */
-    uint32_t length; /* of the chain, if the row was not found */
-} RowFound;
-
 /* A set of hashes that may say too much, not too little. */
 typedef struct HashMarks {
     uint64_t words[8];
@@ -82,6 +74,7 @@ void weir_arrangement_free(Arrangement *arrangement)
     if (arrangement == NULL) {
         return;
     }
+    weir_arrangement_forget_loaded(arrangement);
     weir_heavy_deinit(arrangement);
     weir_hash_index_deinit(&arrangement->rows);
     weir_hash_index_deinit(&arrangement->keys);
@@ -102,6 +95,7 @@ Status weir_arrangement_reserve(Arrangement *arrangement, size_t key_count, Erro
 
 void weir_arrangement_end_step(Arrangement *arrangement)
 {
+    weir_arrangement_forget_loaded(arrangement); /* of a step that has failed */
     if (arrangement->row_count == 0 && weir_arrangement_bytes(arrangement) > EMPTY_BYTES_MAX) {
         weir_hash_index_clear(&arrangement->keys);
         weir_hash_index_clear(&arrangement->rows);
@@ -119,7 +113,7 @@ size_t weir_arrangement_bytes(const Arrangement *arrangement)
 {
     return sizeof *arrangement + weir_row_store_bytes(&arrangement->store) +
            weir_hash_index_bytes(&arrangement->keys) + weir_hash_index_bytes(&arrangement->rows) +
-           arrangement->heavy_bytes +
+           arrangement->heavy_bytes + arrangement->loaded.capacity * sizeof(uint64_t) +
            arrangement->layout.column_count * sizeof *arrangement->layout.columns;
 }
 
@@ -197,51 +191,6 @@ static void seek_heavy_rows(const Apply *apply, Group *group)
     }
 }
 
-/* Equality with a row of the columns, or with a packed row. */
-typedef struct RowImage {
-    const Vector *const *columns; /* NULL: packed */
-    uint16_t place;
-    const Row *packed;
-} RowImage;
-
-static bool image_equals(const Arrangement *arrangement, const RowImage *image, Row *row)
-{
-    if (image->columns == NULL) {
-        return weir_row_equal(&arrangement->layout, row, image->packed);
-    }
-    const RowMatch match =
-        weir_arrangement_match(arrangement, image->columns, &image->place, &row, 1);
-    return weir_row_match_all(&match) == 0;
-}
-
-/* Finds the row of the image under a key that is there, serially. */
-static RowFound find_row(const Arrangement *arrangement, const RowImage *image, uint32_t value,
-                         uint32_t row_hash)
-{
-    RowFound found = {.value = value};
-    if (weir_key_is_heavy(value)) {
-        HashPlace at = weir_hash_home(&arrangement->rows, row_hash);
-        found.ref = weir_hash_seek(&at, row_hash);
-        while (found.ref != 0 &&
-               !image_equals(arrangement, image, weir_row_at(&arrangement->store, found.ref))) {
-            weir_hash_step(&at);
-            found.ref = weir_hash_seek(&at, row_hash);
-        }
-        return found;
-    }
-    found.ref = value;
-    while (found.ref != 0) {
-        Row *row = weir_row_at(&arrangement->store, found.ref);
-        if (weir_row_hash(row) == row_hash && image_equals(arrangement, image, row)) {
-            break;
-        }
-        found.previous = found.ref;
-        found.ref = weir_row_link(row);
-        found.length++;
-    }
-    return found;
-}
-
 /* Pass 2. */
 static void find_rows(const Apply *apply, Group *group)
 {
@@ -277,27 +226,8 @@ static void find_rows(const Apply *apply, Group *group)
         const size_t i = members[k];
         const RowImage image = {.columns = apply->columns, .place = places[k]};
         group->found[i] =
-            find_row(arrangement, &image, group->found[i].value, group->row_hashes[i]);
+            weir_row_find(arrangement, &image, group->found[i].value, group->row_hashes[i]);
         different &= different - 1;
-    }
-}
-
-/* Finds a conflicting entry again, as things stand now. */
-static RowFound find_again(const Arrangement *arrangement, const Row *packed, uint32_t key_hash,
-                           uint32_t row_hash)
-{
-    HashPlace at = weir_hash_home(&arrangement->keys, key_hash);
-    for (;;) {
-        const uint32_t value = weir_hash_seek(&at, key_hash);
-        if (value == 0) {
-            return (RowFound){0};
-        }
-        if (weir_row_key_equal(&arrangement->layout, weir_key_first_row(arrangement, value),
-                               packed)) {
-            const RowImage image = {.packed = packed};
-            return find_row(arrangement, &image, value, row_hash);
-        }
-        weir_hash_step(&at);
     }
 }
 
@@ -327,11 +257,7 @@ static Status pack_members(Apply *apply, Group *group, const uint8_t *members, s
     WEIR_TRY(weir_row_store_alloc(&arrangement->store, layout->has_strings ? sizes : NULL,
                                   layout->fixed_bytes, count, refs, rows, err));
     weir_row_pack(layout, apply->columns, places, count, hashes, sizes, rows);
-    arrangement->has_null_keys = arrangement->has_null_keys ||
-                                 weir_rows_have_nulls(&layout->key, apply->columns, rows, count);
-    arrangement->has_null_payloads =
-        arrangement->has_null_payloads ||
-        weir_rows_have_nulls(&layout->payload, apply->columns, rows, count);
+    weir_arrangement_note_nulls(arrangement, apply->columns, rows, count);
     for (size_t k = 0; k < count; k++) {
         group->refs[members[k]] = refs[k];
         group->sizes[members[k]] = sizes[k];
@@ -352,18 +278,13 @@ static Status pack_missing(Apply *apply, Group *group, Error *err)
     return count == 0 ? WEIR_OK : pack_members(apply, group, members, count, err);
 }
 
-/* Hangs the packed row of entry i under its key, which is there or not. */
-static Status insert_row(Arrangement *arrangement, Group *group, size_t i, const RowFound *found,
-                         Error *err)
+Status weir_row_hang(Arrangement *arrangement, uint32_t key_hash, const RowFound *found, RowRef ref,
+                     Error *err)
 {
-    const RowRef ref = group->refs[i];
-    const uint32_t key_hash = group->keys->hashes[i];
     uint32_t value = found->value;
+    WEIR_ASSERT(found->ref == 0);
     if (value == 0) {
-        const bool has_moved = group->keys->epoch != arrangement->keys.epoch;
-        WEIR_TRY(has_moved ? weir_hash_index_insert(&arrangement->keys, key_hash, ref, err)
-                           : weir_hash_index_insert_at(&arrangement->keys, &group->keys->at[i],
-                                                       key_hash, ref, err));
+        WEIR_TRY(weir_hash_index_insert(&arrangement->keys, key_hash, ref, err));
     } else if (!weir_key_is_heavy(value) && found->length < ARRANGEMENT_HEAVY) {
         weir_row_set_link(weir_row_at(&arrangement->store, ref), value);
         weir_hash_index_replace(&arrangement->keys, key_hash, value, ref);
@@ -373,8 +294,24 @@ static Status insert_row(Arrangement *arrangement, Group *group, size_t i, const
         }
         WEIR_TRY(weir_heavy_add(arrangement, value, ref, err));
     }
-    group->refs[i] = 0;
     arrangement->row_count++;
+    return WEIR_OK;
+}
+
+/* Hangs the packed row of entry i under its key, which is there or not. */
+static Status insert_row(Arrangement *arrangement, Group *group, size_t i, const RowFound *found,
+                         Error *err)
+{
+    const RowRef ref = group->refs[i];
+    const uint32_t key_hash = group->keys->hashes[i];
+    if (found->value == 0 && group->keys->epoch == arrangement->keys.epoch) {
+        WEIR_TRY(
+            weir_hash_index_insert_at(&arrangement->keys, &group->keys->at[i], key_hash, ref, err));
+        arrangement->row_count++;
+    } else {
+        WEIR_TRY(weir_row_hang(arrangement, key_hash, found, ref, err));
+    }
+    group->refs[i] = 0;
     return WEIR_OK;
 }
 
@@ -397,9 +334,8 @@ static void remove_row(Arrangement *arrangement, uint32_t key_hash, const RowFou
     arrangement->row_count--;
 }
 
-/* Adds weight to a row that is there. */
-static Status add_weight(Arrangement *arrangement, uint32_t key_hash, const RowFound *found,
-                         int64_t weight, Error *err)
+Status weir_row_add_weight(Arrangement *arrangement, uint32_t key_hash, const RowFound *found,
+                           int64_t weight, Error *err)
 {
     Row *row = weir_row_at(&arrangement->store, found->ref);
     int64_t sum = 0;
@@ -428,11 +364,12 @@ static Status apply_entry(Apply *apply, Group *group, size_t i, int64_t weight, 
         /* The row found before may be gone, but its bytes stay readable during the step. */
         const RowRef image = found.ref != 0 ? found.ref : group->refs[i];
         const Row *packed = weir_row_at(&arrangement->store, image);
-        found = find_again(arrangement, packed, group->keys->hashes[i], group->row_hashes[i]);
+        found =
+            weir_row_find_packed(arrangement, packed, group->keys->hashes[i], group->row_hashes[i]);
     }
     if (found.ref != 0) {
         *out = weir_row_at(&arrangement->store, found.ref);
-        return add_weight(arrangement, group->keys->hashes[i], &found, weight, err);
+        return weir_row_add_weight(arrangement, group->keys->hashes[i], &found, weight, err);
     }
     if (group->refs[i] == 0) {
         const uint8_t member = (uint8_t)i;
@@ -521,21 +458,19 @@ static Status apply_group(Apply *apply, KeyGroup *keys, Error *err)
     return status;
 }
 
-/* The row hash covers key and payload. */
-static void hash_rows(Apply *apply)
+void weir_arrangement_hash(const Arrangement *arrangement, const Vector *const *columns,
+                           size_t count, uint32_t *key_hashes, uint32_t *row_hashes)
 {
-    const RowLayout *layout = &apply->arrangement->layout;
-    const size_t count = apply->place_count;
-    weir_hash_columns(apply->columns, layout->key.count, count, apply->key_hashes);
+    const RowLayout *layout = &arrangement->layout;
+    weir_hash_columns(columns, layout->key.count, count, key_hashes);
     if (layout->payload.count == 0) {
-        memcpy(apply->row_hashes, apply->key_hashes, count * sizeof *apply->key_hashes);
+        memcpy(row_hashes, key_hashes, count * sizeof *key_hashes);
         return;
     }
-    weir_hash_columns(apply->columns + layout->payload.first, layout->payload.count, count,
-                      apply->row_hashes);
+    weir_hash_columns(columns + layout->payload.first, layout->payload.count, count, row_hashes);
     for (size_t i = 0; i < count; i++) {
-        const uint64_t both = (uint64_t)apply->key_hashes[i] << 32 | apply->row_hashes[i];
-        apply->row_hashes[i] = (uint32_t)((both * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+        const uint64_t both = (uint64_t)key_hashes[i] << 32 | row_hashes[i];
+        row_hashes[i] = (uint32_t)((both * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
     }
 }
 
@@ -550,7 +485,7 @@ Status weir_arrangement_apply_rows(Arrangement *arrangement, const Vector *const
                                    const uint16_t *selection, const int64_t *weights, size_t count,
                                    Row **rows, Error *err)
 {
-    WEIR_ASSERT(count <= BATCH_CAPACITY);
+    WEIR_ASSERT(count <= BATCH_CAPACITY && arrangement->loaded.count == 0);
     Apply apply;
     apply.arrangement = arrangement;
     apply.columns = columns;
@@ -560,7 +495,8 @@ Status weir_arrangement_apply_rows(Arrangement *arrangement, const Vector *const
     apply.rows = rows;
     apply.has_sizes = false;
     apply.place_count = weir_selection_end(selection, count);
-    hash_rows(&apply);
+    weir_arrangement_hash(arrangement, columns, apply.place_count, apply.key_hashes,
+                          apply.row_hashes);
     KeyPipe pipe;
     HashMarks changed = {{0}};
     weir_key_pipe_start(&pipe, arrangement, selection, apply.key_hashes, count);

@@ -36,6 +36,16 @@ Status weir_arrangement_apply_rows(Arrangement *arrangement, const Vector *const
                                    const uint16_t *selection, const int64_t *weights, size_t count,
                                    Row **rows, Error *err) WEIR_MUST_CHECK;
 
+/* For filling: adds rows as weir_arrangement_apply does with the rows 0..count-1, but nothing finds
+ * them before weir_arrangement_settle, which must come before any other call. Equal rows may take
+ * room each until then, in a bounded number. After the first settling that finds rows, the rows of a
+ * load are added at once. */
+Status weir_arrangement_load(Arrangement *arrangement, const Vector *const *columns,
+                             const int64_t *weights, size_t count, Error *err) WEIR_MUST_CHECK;
+
+/* Takes the loaded rows into the index; a failure is as one of apply. No rows: nothing to do. */
+Status weir_arrangement_settle(Arrangement *arrangement, Error *err) WEIR_MUST_CHECK;
+
 /* Announces how many keys there will be, so that the index is built once. Memory for that many is
  * taken now. */
 Status weir_arrangement_reserve(Arrangement *arrangement, size_t key_count, Error *err)

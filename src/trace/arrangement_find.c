@@ -130,3 +130,60 @@ void weir_key_group_confirm(const Arrangement *arrangement, const Vector *const 
         different &= different - 1;
     }
 }
+
+/* --- rows, one by one --------------------------------------------------------------------------- */
+
+static bool image_equals(const Arrangement *arrangement, const RowImage *image, Row *row)
+{
+    if (image->columns == NULL) {
+        return weir_row_equal(&arrangement->layout, row, image->packed);
+    }
+    const RowMatch match =
+        weir_arrangement_match(arrangement, image->columns, &image->place, &row, 1);
+    return weir_row_match_all(&match) == 0;
+}
+
+RowFound weir_row_find(const Arrangement *arrangement, const RowImage *image, uint32_t value,
+                       uint32_t row_hash)
+{
+    RowFound found = {.value = value};
+    if (weir_key_is_heavy(value)) {
+        HashPlace at = weir_hash_home(&arrangement->rows, row_hash);
+        found.ref = weir_hash_seek(&at, row_hash);
+        while (found.ref != 0 &&
+               !image_equals(arrangement, image, weir_row_at(&arrangement->store, found.ref))) {
+            weir_hash_step(&at);
+            found.ref = weir_hash_seek(&at, row_hash);
+        }
+        return found;
+    }
+    found.ref = value;
+    while (found.ref != 0) {
+        Row *row = weir_row_at(&arrangement->store, found.ref);
+        if (weir_row_hash(row) == row_hash && image_equals(arrangement, image, row)) {
+            break;
+        }
+        found.previous = found.ref;
+        found.ref = weir_row_link(row);
+        found.length++;
+    }
+    return found;
+}
+
+RowFound weir_row_find_packed(const Arrangement *arrangement, const Row *packed, uint32_t key_hash,
+                              uint32_t row_hash)
+{
+    HashPlace at = weir_hash_home(&arrangement->keys, key_hash);
+    for (;;) {
+        const uint32_t value = weir_hash_seek(&at, key_hash);
+        if (value == 0) {
+            return (RowFound){0};
+        }
+        if (weir_row_key_equal(&arrangement->layout, weir_key_first_row(arrangement, value),
+                               packed)) {
+            const RowImage image = {.packed = packed};
+            return weir_row_find(arrangement, &image, value, row_hash);
+        }
+        weir_hash_step(&at);
+    }
+}

@@ -20,6 +20,15 @@ typedef struct HeavyKey {
     int64_t weight; /* summed over the rows */
 } HeavyKey;
 
+/* Rows that are packed but not found by their keys yet. */
+typedef struct LoadedRows {
+    uint64_t *entries; /* owned: key hash << 32 | RowRef */
+    size_t count;
+    size_t capacity;
+    uint8_t *counters; /* owned: by the first bits of a row hash, the rank of the rest */
+    size_t next_check; /* count at which equal rows are looked for */
+} LoadedRows;
+
 struct Arrangement {
     Mem *mem; /* borrowed */
     RowLayout layout;
@@ -34,7 +43,9 @@ struct Arrangement {
     size_t heavy_bytes;    /* records and vectors */
     bool has_null_keys;    /* there may be a row with a NULL key column */
     bool has_null_payloads;
-    size_t row_count;
+    size_t row_count; /* without the loaded ones */
+    LoadedRows loaded;
+    bool is_read; /* somebody has wanted to see rows: no more are loaded */
 };
 
 static inline bool weir_key_is_heavy(uint32_t value)
@@ -91,6 +102,18 @@ static inline RowMatch weir_arrangement_match(const Arrangement *arrangement,
     };
 }
 
+/* Takes notice of NULLs in rows that were just packed from the columns. */
+static inline void weir_arrangement_note_nulls(Arrangement *arrangement,
+                                               const Vector *const *columns, Row *const *rows,
+                                               size_t count)
+{
+    const RowLayout *layout = &arrangement->layout;
+    arrangement->has_null_keys =
+        arrangement->has_null_keys || weir_rows_have_nulls(&layout->key, columns, rows, count);
+    arrangement->has_null_payloads = arrangement->has_null_payloads ||
+                                     weir_rows_have_nulls(&layout->payload, columns, rows, count);
+}
+
 /* Keys in flight. */
 typedef struct KeyGroup {
     size_t first; /* key of the batch */
@@ -126,6 +149,42 @@ void weir_key_group_seek_again(const Arrangement *arrangement, KeyGroup *group, 
 /* Compares the keys; values become right. */
 void weir_key_group_confirm(const Arrangement *arrangement, const Vector *const *columns,
                             KeyGroup *group);
+
+/* Where a row is, or would be. */
+typedef struct RowFound {
+    uint32_t value;  /* of the key index; 0 = no such key */
+    RowRef ref;      /* 0 = no such row */
+    RowRef previous; /* before it in the chain; 0 = it is the head */
+    uint32_t length; /* of the chain, if the row was not found */
+} RowFound;
+
+/* A row to be found: one of the columns, or a packed one. */
+typedef struct RowImage {
+    const Vector *const *columns; /* NULL: packed */
+    uint16_t place;
+    const Row *packed;
+} RowImage;
+
+/* Finds a row as things stand now: under a key that is there, or key and row. */
+RowFound weir_row_find(const Arrangement *arrangement, const RowImage *image, uint32_t value,
+                       uint32_t row_hash);
+RowFound weir_row_find_packed(const Arrangement *arrangement, const Row *packed, uint32_t key_hash,
+                              uint32_t row_hash);
+
+/* Hangs a packed row that was looked for and not found under its key, which is there or not. */
+Status weir_row_hang(Arrangement *arrangement, uint32_t key_hash, const RowFound *found, RowRef ref,
+                     Error *err) WEIR_MUST_CHECK;
+
+/* Adds weight to the row that was found. */
+Status weir_row_add_weight(Arrangement *arrangement, uint32_t key_hash, const RowFound *found,
+                           int64_t weight, Error *err) WEIR_MUST_CHECK;
+
+/* Hashes of the rows 0..count-1: of the key; of key and payload. */
+void weir_arrangement_hash(const Arrangement *arrangement, const Vector *const *columns,
+                           size_t count, uint32_t *key_hashes, uint32_t *row_hashes);
+
+/* Gives up the rows that were loaded and not settled; their places in the store stay taken. */
+void weir_arrangement_forget_loaded(Arrangement *arrangement);
 
 /* Makes the chain from `head` heavy; *value becomes the key's new index value (the index itself is
  * changed). On failure nothing has changed. */
