@@ -11,6 +11,13 @@
 #define WEIR_LOG_DEFAULT "turso_cdc"
 #define WEIR_VERSION_TABLE "turso_cdc_version"
 #define WEIR_DEFAULT_NAME "*" /* the row of the version table with the database's wish */
+#define WEIR_NEEDS_UTF8 \
+    "change capture needs a database with PRAGMA encoding 'UTF-8'; this one is UTF-16"
+
+/* In SQL: the row of the version table keeps a gap of the log with that name, used four times. */
+#define WEIR_IS_GAP_OF(log)                                                       \
+    "substr(table_name,1,length(" log ")+5)='gap:'||" log "||':' COLLATE nocase " \
+    "AND substr(table_name,length(" log ")+6) NOT GLOB '*[^0-9]*'"
 
 typedef enum ChangeType {
     CHANGE_DELETE = -1,
@@ -99,7 +106,7 @@ struct WeirCapture {
     BtCursor *cursor; /* owned memory; on the log, if is_open */
     bool is_open;
     bool is_at_last;    /* the cursor was left on the record last_id */
-    bool has_index;     /* the open log has indexes */
+    bool is_ruled;      /* the open log is written by statements: weir_log_is_ruled */
     bool may_rest;      /* the next statement may find it open */
     const Table *log;   /* borrowed from the schema, valid while is_open */
     const Table *known; /* the table that was classified last */
@@ -109,8 +116,8 @@ struct WeirCapture {
     Bytes kinds;          /* of its stored columns */
 
     /* The running statement. */
-    sqlite3_stmt *insert;  /* owned; writes the log if the log has indexes */
-    const Table *updating; /* OP_Delete of an UPDATE of it has run, OP_Insert has not; or NULL */
+    sqlite3_stmt *insert; /* owned; writes the log if the log has indexes */
+    Table *updating;      /* OP_Delete of an UPDATE of it has run, OP_Insert has not; or NULL */
     const char *updating_columns; /* '1' for each column that is set; NULL if that is not known */
     i64 old_rowid;
 
@@ -190,6 +197,8 @@ int weir_image_field(sqlite3 *db, Span image, int index, Mem *out);
 const char *weir_log_column(int column_count, int index);
 /* 1 or 2 for a table with the columns of a log of that version, else 0. */
 int weir_log_shape(const Table *table);
+/* Whether the log has what only a statement keeps right: indexes, constraints, stored generated columns. */
+bool weir_log_is_ruled(const Table *log);
 /* The log's table as the schema has it now, or NULL if it is not there, or is no log. */
 Table *weir_log_find(const sqlite3 *db);
 int weir_log_append(Vdbe *vm, const Change *change);

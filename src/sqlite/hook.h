@@ -33,8 +33,8 @@ void weir_pragma(Parse *parse, Vdbe *vm, const char *value, int which);
 int weir_row_insert(Vdbe *vm, const Op *op, VdbeCursor *cursor, Mem *data, i64 rowid);
 int weir_row_delete(Vdbe *vm, const Op *op, VdbeCursor *cursor);
 /* Around a write of an incremental blob. */
-int weir_blob_before(Vdbe *vm, Table *table, BtCursor *cursor);
-int weir_blob_after(Vdbe *vm, Table *table, BtCursor *cursor, int column);
+int weir_blob_before(Vdbe *vm, BtCursor *cursor);
+int weir_blob_after(Vdbe *vm, BtCursor *cursor, int column);
 
 /* A captured statement ends, with vm->rc; may set vm->rc. */
 void weir_statement_end(Vdbe *vm);

@@ -155,9 +155,23 @@ int weir_sequence_write(sqlite3 *db, const Table *log, i64 last, bool is_marking
 
 /* --- transactions --- */
 
+/* A large row is no reason to hold its memory for ever. */
+static void trim_buffers(Capture *capture)
+{
+    enum { KEPT_BYTES = 1 << 20 };
+    Bytes *const buffers[] = {&capture->before, &capture->after,   &capture->updates,
+                              &capture->record, &capture->payload, &capture->values};
+    for (int i = 0; i < ArraySize(buffers); i++) {
+        if (buffers[i]->capacity > KEPT_BYTES) {
+            weir_bytes_free(buffers[i]);
+        }
+    }
+}
+
 void weir_transaction_reset(sqlite3 *db)
 {
     Capture *const capture = db->weir;
+    trim_buffers(capture);
     capture->first_id = 0;
     capture->floor = 0;
     capture->has_sequence = false;

@@ -52,10 +52,14 @@ static int adopt_wish(sqlite3 *db, const char *value, char **message)
                             value);
         return *message == NULL ? SQLITE_NOMEM_BKPT : SQLITE_ERROR;
     }
+    if (ENC(db) != SQLITE_UTF8) {
+        *message = sqlite3_mprintf(WEIR_NEEDS_UTF8);
+        return *message == NULL ? SQLITE_NOMEM_BKPT : SQLITE_ERROR;
+    }
     const Table *const log = weir_find_table(db, name);
     Setting setting = {
         .mode = (u8)mode,
-        .version = log == NULL ? 2 : (u8)weir_log_shape(log),
+        .version = log != NULL && weir_log_shape(log) == 1 ? 1 : 2,
         .table_name = sqlite3_mprintf("%s", name),
     };
     if (setting.table_name == NULL) {
@@ -77,7 +81,10 @@ int weir_default_adopt(sqlite3 *db, char **message)
     }
     Suspended saved;
     weir_capture_suspend(db, &saved);
+    /* Whoever compiles a statement holds on to its tables: an old schema is told, not replaced. */
+    db->nSchemaLock++;
     int rc = read_default(db, &value);
+    db->nSchemaLock--;
     weir_capture_resume(db, &saved);
     if (rc == SQLITE_OK) {
         if (value != NULL) {

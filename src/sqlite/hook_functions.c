@@ -36,6 +36,23 @@ static void result_error(sqlite3_context *context, const char *text)
     }
 }
 
+/* The schema may never have been read, or be old, where the statement reads nothing of main. It is left alone
+ * while a statement writes, which may hold on to its tables. */
+static int refresh_schema(sqlite3 *db)
+{
+    if (sqlite3BtreeTxnState(db->aDb[0].pBt) != SQLITE_TXN_NONE || db->nVdbeWrite > 0) {
+        return SQLITE_OK;
+    }
+    if (weir_capture_get(db) == NULL) {
+        return SQLITE_NOMEM_BKPT;
+    }
+    Suspended saved;
+    weir_capture_suspend(db, &saved);
+    const int rc = sqlite3_exec(db, "SELECT 1 FROM main.sqlite_schema LIMIT 1", NULL, NULL, NULL);
+    weir_capture_resume(db, &saved);
+    return rc;
+}
+
 /* The table of main, virtual ones included; the schema of a view is not that of a table. */
 static Table *find_listed_table(sqlite3 *db, const char *name)
 {
@@ -58,6 +75,11 @@ static void table_columns_json_array(sqlite3_context *context, int count, sqlite
     const char *const name = (const char *)sqlite3_value_text(arguments[0]);
     if (name == NULL) {
         sqlite3_result_error_nomem(context);
+        return;
+    }
+    const int rc = refresh_schema(db);
+    if (rc != SQLITE_OK) {
+        sqlite3_result_error_code(context, rc);
         return;
     }
     const Table *const table = find_listed_table(db, name);

@@ -114,7 +114,7 @@ static int read_kept(sqlite3 *db, const char *log_name, i64 index, Gap *out, i64
         db,
         "SELECT cast(substr(table_name,length(?1)+6) AS INTEGER) AS a, cast(version AS INTEGER),"
         "substr(version,instr(version,' ')+1) FROM main." WEIR_VERSION_TABLE
-        " WHERE substr(table_name,1,length(?1)+5)='gap:'||?1||':' ORDER BY a",
+        " WHERE " WEIR_IS_GAP_OF("?1") " ORDER BY a",
         -1, &row, NULL);
     if (rc == SQLITE_OK) {
         rc = sqlite3_bind_text(row, 1, log_name, -1, SQLITE_STATIC);

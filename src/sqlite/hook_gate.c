@@ -42,7 +42,7 @@ static Vdbe *capture_statement(Parse *parse)
     if (sequence != NULL) {
         sqlite3TableLock(parse, 0, sequence->tnum, 1, sequence->zName);
     }
-    if (log->pIndex != NULL) {
+    if (weir_log_is_ruled(log)) {
         sqlite3MultiWrite(parse);
         sqlite3MayAbort(parse);
     }
@@ -145,9 +145,8 @@ void weir_gate_drop_table(Parse *parse, const Table *table, int database)
         sqlite3ColumnIndex(versions, "table_name") >= 0) {
         sqlite3NestedParse(parse,
                            "DELETE FROM main." WEIR_VERSION_TABLE
-                           " WHERE table_name=%Q COLLATE nocase "
-                           "OR substr(table_name,1,length(%Q)+5)='gap:'||%Q||':'",
-                           table->zName, table->zName, table->zName);
+                           " WHERE table_name=%Q COLLATE nocase OR (" WEIR_IS_GAP_OF("%Q") ")",
+                           table->zName, table->zName, table->zName, table->zName);
     }
 }
 

@@ -2,8 +2,8 @@
  *
  * A record goes straight into the log's b-tree, behind its last row: no statement is run for it, so no
  * hook, counter or trigger of the user sees it, and the only errors are those of memory, disk and
- * corruption, for which SQLite undoes the whole statement. If the user has put indexes on the log, a
- * prepared INSERT keeps them right; the gate has then asked for a statement journal. */
+ * corruption, for which SQLite undoes the whole statement. If the user has put indexes or
+ * constraints on the log, a prepared INSERT keeps them right; the gate has then asked for a statement journal. */
 #include "sqlite/capture.h"
 
 enum {
@@ -49,6 +49,12 @@ int weir_log_shape(const Table *table)
         return 2;
     }
     return has_columns(table, COLUMNS_V1) ? 1 : 0;
+}
+
+bool weir_log_is_ruled(const Table *log)
+{
+    return log->pIndex != NULL || log->pCheck != NULL ||
+           (log->tabFlags & (TF_HasStored | TF_HasNotNull)) != 0;
 }
 
 Table *weir_log_find(const sqlite3 *db)
@@ -169,10 +175,10 @@ static int open_log(sqlite3 *db)
             return rc;
         }
         capture->log = log;
-        capture->has_index = log->pIndex != NULL;
+        capture->is_ruled = weir_log_is_ruled(log);
         Btree *const btree = db->aDb[0].pBt;
         capture->may_rest =
-            !capture->has_index && !sqlite3BtreeSharable(btree) && !btree->pBt->autoVacuum;
+            !capture->is_ruled && !sqlite3BtreeSharable(btree) && !btree->pBt->autoVacuum;
     }
     return capture->verify ? verify_first(capture) : SQLITE_OK;
 }
@@ -417,8 +423,8 @@ int weir_log_append(Vdbe *vm, const Change *change)
     if (capture->first_id == 0) {
         stamp.transaction_id = change->type == CHANGE_COMMIT ? -1 : stamp.id;
     }
-    rc = capture->has_index ? append_by_statement(vm, change, &stamp)
-                            : append_directly(vm, change, &stamp);
+    rc = capture->is_ruled ? append_by_statement(vm, change, &stamp)
+                           : append_directly(vm, change, &stamp);
     if (rc == SQLITE_OK) {
         capture->last_id = stamp.id;
         if (capture->first_id == 0 && change->type != CHANGE_COMMIT) {

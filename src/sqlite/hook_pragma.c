@@ -133,6 +133,7 @@ static void show(Parse *parse, Vdbe *vm)
         if (rc != SQLITE_OK) {
             sqlite3ErrorMsg(parse, "%s", message == NULL ? sqlite3ErrStr(rc) : message);
             sqlite3_free(message);
+            parse->rc = rc;
             return;
         }
     }

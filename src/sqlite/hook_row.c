@@ -18,11 +18,11 @@ static bool wants_after(int mode)
 static TableClass classify(Capture *capture, const Vdbe *vm, const Table *table)
 {
     weir_log_mind_schema(vm->db);
+    if ((vm->weirFlags & STATEMENT_DROPS) != 0 && table->tnum == vm->weirRoot) {
+        return TABLE_SKIPPED;
+    }
     if (capture->known != table) {
         capture->known_class = weir_classify(capture, table);
-        if ((vm->weirFlags & STATEMENT_DROPS) != 0 && table->tnum == vm->weirRoot) {
-            capture->known_class = TABLE_SKIPPED;
-        }
         capture->known = table;
     }
     return capture->known_class;
@@ -32,6 +32,9 @@ int weir_row_payload(BtCursor *cursor, Bytes *scratch, Span *out)
 {
     const u32 size = sqlite3BtreePayloadSize(cursor);
     u32 available;
+    if (size > sqlite3BtreeMaxRecordSize(cursor)) {
+        return SQLITE_CORRUPT_BKPT;
+    }
     const u8 *const data = sqlite3BtreePayloadFetch(cursor, &available);
     if (available >= size) {
         *out = (Span){.data = data, .size = size};
@@ -148,16 +151,24 @@ static int updates_of_registers(sqlite3 *db, const Mem *registers, Table *table,
 {
     Capture *const capture = db->weir;
     const int count = table->nCol;
-    int rc = weir_bytes_reserve(&capture->values, (u64)count * sizeof(Mem *));
+    int rc = weir_bytes_reserve(&capture->values, (u64)count * (sizeof(Mem *) + sizeof(Mem)));
     if (rc != SQLITE_OK) {
         return rc;
     }
     const Mem **const values = (const Mem **)(void *)capture->values.data;
+    Mem *const integers = (Mem *)(void *)(values + count);
     for (int i = 0; i < count; i++) {
         values[i] = NULL;
         if (capture->updating_columns[i] == '1') {
             const int storage = sqlite3TableColumnToStorage(table, (i16)i);
             values[i] = i == table->iPKey ? registers : registers + 1 + storage;
+        }
+        /* A real kept as an integer becomes one where the column does not make it real again. */
+        if (values[i] != NULL && (values[i]->flags & MEM_IntReal) != 0 &&
+            table->aCol[i].affinity != SQLITE_AFF_REAL) {
+            integers[i] = *values[i];
+            integers[i].flags = MEM_Int;
+            values[i] = &integers[i];
         }
     }
     rc = weir_image_of_updates(values, count, &capture->updates);
@@ -269,22 +280,36 @@ int weir_row_record_all(Vdbe *vm, Table *table)
 
 /* --- incremental blobs --- */
 
-static bool is_blob_captured(const Vdbe *vm, const Table *table)
+/* The table of the open blob if it is captured, or NULL. The blob's own pointer to it may be old: a blob
+ * outlives ALTER TABLE. */
+static Table *find_blob_table(const Vdbe *vm, const BtCursor *cursor)
 {
-    const Capture *const capture = vm->db->weir;
-    return weir_capture_mode(vm->db) != CAPTURE_OFF && vm->apCsr[0]->iDb == 0 &&
-           weir_classify(capture, table) == TABLE_CAPTURED;
+    const sqlite3 *const db = vm->db;
+    if (weir_capture_mode(db) == CAPTURE_OFF || vm->apCsr[0]->iDb != 0) {
+        return NULL;
+    }
+    const HashElem *entry = sqliteHashFirst(&db->aDb[0].pSchema->tblHash);
+    while (entry != NULL) {
+        Table *const table = sqliteHashData(entry);
+        if (table->tnum == cursor->pgnoRoot && IsOrdinaryTable(table)) {
+            return weir_classify(db->weir, table) == TABLE_CAPTURED ? table : NULL;
+        }
+        entry = sqliteHashNext(entry);
+    }
+    return NULL;
 }
 
-int weir_blob_before(Vdbe *vm, Table *table, BtCursor *cursor)
+int weir_blob_before(Vdbe *vm, BtCursor *cursor)
 {
     char *message;
+    vm->db->weir->updating = NULL;
     const int adopted = weir_default_adopt(vm->db, &message);
     sqlite3_free(message);
     if (adopted != SQLITE_OK) {
         return adopted;
     }
-    if (!is_blob_captured(vm, table)) {
+    Table *const table = find_blob_table(vm, cursor);
+    if (table == NULL) {
         return SQLITE_OK;
     }
     int has_moved = 0;
@@ -299,14 +324,16 @@ int weir_blob_before(Vdbe *vm, Table *table, BtCursor *cursor)
         return SQLITE_ERROR;
     }
     vm->weirMode = (u8)weir_capture_mode(vm->db);
+    vm->iCurrentTime = 0; /* that of the write before */
     return stash_old_row(vm, table, cursor, NULL);
 }
 
-int weir_blob_after(Vdbe *vm, Table *table, BtCursor *cursor, int column)
+int weir_blob_after(Vdbe *vm, BtCursor *cursor, int column)
 {
     sqlite3 *const db = vm->db;
     Capture *const capture = db->weir;
-    if (capture->updating != table) {
+    Table *const table = capture->updating;
+    if (table == NULL) {
         return SQLITE_OK;
     }
     capture->updating = NULL;
@@ -343,8 +370,10 @@ int weir_blob_after(Vdbe *vm, Table *table, BtCursor *cursor, int column)
     }
     weir_log_close(db);
     if (rc != SQLITE_OK) {
-        /* The blob is written and its record is not: the handle ends, and undoes its write. */
+        /* The blob is written and its record is not: the handle ends, and, having no journal of its own, takes
+         * the transaction along. */
         vm->rc = rc;
+        vm->errorAction = OE_Rollback;
         return SQLITE_ABORT;
     }
     return SQLITE_OK;

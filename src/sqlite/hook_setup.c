@@ -167,9 +167,7 @@ static int set_up(Setup *setup)
     /* Reads the schema, and keeps it from being changed by others. */
     int rc = run(setup, "SELECT 1 FROM main.sqlite_schema LIMIT 1");
     if (rc == SQLITE_OK && ENC(setup->db) != SQLITE_UTF8) {
-        rc = fail(
-            setup, SQLITE_ERROR,
-            "change capture needs a database with PRAGMA encoding 'UTF-8'; this one is UTF-16");
+        rc = fail(setup, SQLITE_ERROR, WEIR_NEEDS_UTF8);
     }
     if (rc == SQLITE_OK) {
         rc = check_name(setup);

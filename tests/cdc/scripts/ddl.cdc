@@ -66,6 +66,15 @@ log
   1 1 -1 sqlite_schema 1 | - | - | -
   2 1 C
 
+case a_dropped_parent_leaves_no_rows_after_others_in_the_transaction
+sql PRAGMA foreign_keys=1; CREATE TABLE p(x INTEGER PRIMARY KEY); CREATE TABLE c(y REFERENCES p); PRAGMA capture_data_changes_conn('full')
+sql BEGIN; INSERT INTO p VALUES (1),(2); DROP TABLE p; COMMIT
+log
+  1 1 1 p 1 | - | [1] | -
+  2 1 1 p 2 | - | [2] | -
+  3 1 -1 sqlite_schema 1 | ['table','p','p',2,'CREATE TABLE p(x INTEGER PRIMARY KEY)'] | - | -
+  4 1 C
+
 case dropping_a_parent_records_what_happens_to_children
 sql PRAGMA foreign_keys=1; CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(p REFERENCES p ON DELETE CASCADE); INSERT INTO p VALUES (1); INSERT INTO c VALUES (1); PRAGMA capture_data_changes_conn('id'); DROP TABLE p;
 log

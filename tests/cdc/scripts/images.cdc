@@ -64,6 +64,15 @@ log
   5 1 0 t 5 | [1.0e+300] | [1.0e+300] | [1,1.0e+300]
   6 1 C
 
+case a_real_that_is_stored_as_an_integer
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, a, r REAL, g REAL AS (x*2) VIRTUAL); INSERT INTO t(x) VALUES (1);
+sql PRAGMA capture_data_changes_conn('full'); UPDATE t SET a=g, r=g
+rows SELECT typeof(a), typeof(r) FROM t
+  integer|real
+log
+  1 1 0 t 1 | [1,NULL,NULL] | [1,2,2.0] | [0,1,1,0,NULL,2,2.0,NULL]
+  2 1 C
+
 case virtual_generated_columns
 sql CREATE TABLE t(a, v AS (a*2), b); PRAGMA capture_data_changes_conn('full'); INSERT INTO t VALUES(5,6); UPDATE t SET a=7; UPDATE t SET b=8; DELETE FROM t;
 log
