@@ -90,7 +90,10 @@ struct WeirCapture {
     i64 sequence; /* what sqlite_sequence said, if has_sequence */
     i64 floor;    /* largest id that was deleted from the log */
     bool has_sequence;
-    bool verify; /* records may have been rolled back: see whether the first is still there */
+    bool verify;     /* records may have been rolled back: see whether the first is still there */
+    bool has_looked; /* for a gap before it: what was found, and behind which record */
+    const char *found_reason; /* NULL: none; borrowed, a constant */
+    i64 found_after;
     bool has_uncaptured;   /* something was written before capture was enabled */
     bool was_switched_off; /* when the total of changes and the schema were as the next two say */
     i64 off_change_count;
@@ -220,7 +223,9 @@ int weir_log_open_root(sqlite3 *db, Pgno root, bool is_writing);
 int weir_sequence_find(sqlite3 *db, const Table *log, bool is_writing, Sequence *out);
 /* Puts the largest id into sqlite_sequence, and a mark if asked for. */
 int weir_sequence_write(sqlite3 *db, const Table *log, i64 last, bool is_marking);
-int weir_sequence_read(sqlite3 *db, const Table *log, i64 *out);
+/* Before the transaction writes much: reads what it needs of sqlite_sequence, and looks for a gap before it. Once its
+ * own pages are in the write-ahead log, that may have been begun anew over those of others. */
+int weir_sequence_look(sqlite3 *db, const Table *log);
 void weir_transaction_reset(sqlite3 *db);
 /* Whether the transaction wrote nothing since capture was switched off in it. */
 bool weir_is_all_captured(const sqlite3 *db);

@@ -59,12 +59,29 @@ int weir_sequence_find(sqlite3 *db, const Table *log, bool is_writing, Sequence 
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int weir_sequence_read(sqlite3 *db, const Table *log, i64 *out)
+/* The last record that the row knows of. */
+static i64 sequence_end(const Sequence *sequence)
 {
+    return sequence->has_mark ? weir_mark_last_id(sequence->mark) : sequence->value;
+}
+
+int weir_sequence_look(sqlite3 *db, const Table *log)
+{
+    Capture *const capture = db->weir;
+    if (capture->has_sequence) {
+        return SQLITE_OK;
+    }
     Sequence sequence = {0};
-    const int rc = weir_sequence_find(db, log, true, &sequence);
-    *out = sequence.value;
     weir_log_close(db);
+    int rc = weir_sequence_find(db, log, true, &sequence);
+    if (rc == SQLITE_OK) {
+        rc = weir_gap_check(db, &sequence, &capture->found_reason);
+    }
+    weir_log_close(db);
+    capture->sequence = sequence.value;
+    capture->found_after = sequence_end(&sequence);
+    capture->has_sequence = rc == SQLITE_OK;
+    capture->has_looked = rc == SQLITE_OK;
     return rc;
 }
 
@@ -106,14 +123,19 @@ static int sequence_put(sqlite3 *db, const char *name, const Sequence *sequence)
  * makes a new mark. */
 static int settle_mark(sqlite3 *db, const Table *log, i64 last, Sequence *sequence, bool *is_new)
 {
-    const char *reason;
+    const Capture *const capture = db->weir;
+    const char *reason = capture->found_reason;
+    i64 after = capture->found_after;
+    int rc = SQLITE_OK;
     *is_new = false;
     if (!weir_mark_is_possible(db)) {
         return SQLITE_OK;
     }
-    int rc = weir_gap_check(db, sequence, &reason);
+    if (!capture->has_looked || capture->has_uncaptured) {
+        rc = weir_gap_check(db, sequence, &reason);
+        after = sequence_end(sequence);
+    }
     if (rc == SQLITE_OK && reason != NULL) {
-        const i64 after = sequence->has_mark ? weir_mark_last_id(sequence->mark) : sequence->value;
         bool is_kept;
         weir_log_close(db);
         rc = weir_gap_keep(db, log->zName, after, reason, &is_kept);
@@ -175,6 +197,8 @@ void weir_transaction_reset(sqlite3 *db)
     capture->first_id = 0;
     capture->floor = 0;
     capture->has_sequence = false;
+    capture->has_looked = false;
+    capture->found_reason = NULL;
     capture->verify = false;
     capture->updating = NULL;
     capture->has_uncaptured = false;

@@ -163,11 +163,7 @@ static int open_log(sqlite3 *db)
         if (log == NULL) {
             return SQLITE_ERROR;
         }
-        int rc = SQLITE_OK;
-        if (!capture->has_sequence) {
-            rc = weir_sequence_read(db, log, &capture->sequence);
-            capture->has_sequence = rc == SQLITE_OK;
-        }
+        int rc = weir_sequence_look(db, log);
         if (rc == SQLITE_OK) {
             rc = weir_log_open_root(db, log->tnum, true);
         }

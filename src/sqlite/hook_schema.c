@@ -21,6 +21,13 @@ static SchemaChange *find_change(const Capture *capture, const Vdbe *vm, i64 row
     return change;
 }
 
+/* What follows may be a whole table or index. */
+static int look_first(sqlite3 *db)
+{
+    const Table *const log = weir_log_find(db);
+    return log == NULL ? SQLITE_OK : weir_sequence_look(db, log);
+}
+
 static SchemaChange *add_change(Capture *capture, Vdbe *vm, i64 rowid)
 {
     SchemaChange *const change = sqlite3MallocZero(sizeof *change);
@@ -40,6 +47,10 @@ static SchemaChange *add_change(Capture *capture, Vdbe *vm, i64 rowid)
 int weir_schema_insert(Vdbe *vm, Span record, i64 rowid)
 {
     Capture *const capture = vm->db->weir;
+    const int rc = look_first(vm->db);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     SchemaChange *change = find_change(capture, vm, rowid);
     if (change == NULL) {
         change = add_change(capture, vm, rowid);

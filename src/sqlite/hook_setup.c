@@ -208,6 +208,8 @@ static int adopt(const Setup *setup, CaptureMode mode)
     }
     weir_setting_move(&capture->setting, &setting);
     capture->has_sequence = false;
+    capture->has_looked = false;
+    capture->found_reason = NULL;
     capture->was_switched_off = false;
     sqlite3ExpirePreparedStatements(setup->db, 1);
     return SQLITE_OK;

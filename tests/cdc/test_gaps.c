@@ -239,6 +239,39 @@ static void a_write_to_the_write_ahead_log_is_a_gap(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* The pages of a large transaction go into the log before it ends, which may then be begun anew, over what others
+ * wrote. */
+static void a_large_transaction_does_not_cover_what_others_wrote(void **state)
+{
+    static char twice[] = "UPDATE t SET y=y+1 WHERE x=1; PRAGMA wal_checkpoint(RESTART);"
+                          "UPDATE t SET y=y+1 WHERE x=1; PRAGMA wal_checkpoint(RESTART)";
+    static const char *const LARGE[] = {
+        "BEGIN; INSERT INTO t(y) VALUES (zeroblob(200000)),(zeroblob(200000)); COMMIT",
+        "CREATE TABLE u AS SELECT y FROM t",
+        "CREATE INDEX i ON t(y)",
+    };
+    static const char *const GAPS[] = {"6 7 " ANEW, "6 7 " ANEW "9 10 " ANEW,
+                                       "6 7 " ANEW "9 10 " ANEW "15 16 " ANEW};
+    (void)state;
+    make_database("WAL");
+    sqlite3 *const db = open_captured();
+    run(db, update);
+    run(db, "PRAGMA cache_size=5");
+    for (int i = 0; i < 3; i++) {
+        write_elsewhere(twice);
+        run(db, LARGE[i]);
+        assert_gaps(db, GAPS[i]);
+        run(db, "PRAGMA wal_checkpoint(RESTART)");
+    }
+    for (int i = 0; i < 3; i++) {
+        run(db, "BEGIN; INSERT INTO t(y) VALUES (randomblob(200000)),(zeroblob(200000)); COMMIT");
+        run(db, "PRAGMA wal_checkpoint(RESTART)");
+    }
+    assert_gaps(db, GAPS[2]);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_gaps_anew(GAPS[2]);
+}
+
 /* When the last connection closes, the write-ahead log goes. What is in a new one is not ours. */
 static void a_new_write_ahead_log_is_a_gap(void **state)
 {
@@ -296,6 +329,25 @@ static void switching_within_a_transaction_is_a_gap_if_something_is_written(void
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+static void a_gap_is_found_by_any_spelling_of_the_name(void **state)
+{
+    (void)state;
+    make_database("DELETE");
+    sqlite3 *db = open_captured();
+    run(db, "PRAGMA capture_data_changes_conn('id,turso_cdc:1');"
+            "INSERT INTO t(y) VALUES (3)");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    write_elsewhere(update);
+    db = open_plain();
+    run(db, "PRAGMA capture_data_changes_conn('full,TURSO_CDC'); INSERT INTO t(y) VALUES (4)");
+    assert_gaps(db, "4 5 " MOVED);
+    run(db, "PRAGMA capture_data_changes_conn('id,Turso_Cdc:1'); INSERT INTO t(y) VALUES (5)");
+    assert_gaps(db, "2 3 " MOVED);
+    run(db, "DROP TABLE turso_cdc");
+    assert_gaps(db, "2 3 " MOVED);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void a_lost_mark_is_told(void **state)
 {
     (void)state;
@@ -332,7 +384,9 @@ int main(int argument_count, char **arguments)
         cmocka_unit_test(a_log_in_exclusive_mode_has_no_gap),
         cmocka_unit_test(a_write_by_others_is_a_gap),
         cmocka_unit_test(a_write_to_the_write_ahead_log_is_a_gap),
+        cmocka_unit_test(a_large_transaction_does_not_cover_what_others_wrote),
         cmocka_unit_test(a_new_write_ahead_log_is_a_gap),
+        cmocka_unit_test(a_gap_is_found_by_any_spelling_of_the_name),
         cmocka_unit_test(without_the_log_pages_tell),
         cmocka_unit_test(our_own_library_without_capture_makes_a_gap),
         cmocka_unit_test(switching_within_a_transaction_is_a_gap_if_something_is_written),
