@@ -14,6 +14,8 @@ enum { XINFO_VIRTUAL = 2 }; /* hidden, of a generated column that is not stored 
 /* A record of sqlite_schema that is about a table. NULL = there is no such table, or no image. */
 typedef struct Version {
     sqlite3_int64 change_id;
+    sqlite3_int64 row; /* of sqlite_schema */
+    bool is_blind;     /* it has no images */
     char *before_name; /* owned, like the others */
     char *before_sql;
     char *after_name;
@@ -101,7 +103,12 @@ static CdcBytes column_bytes(sqlite3_stmt *row, int column)
 
 static WeirStatus add_version(CdcHistory *history, sqlite3_stmt *row, WeirError *err)
 {
-    Version version = {.change_id = sqlite3_column_int64(row, 0)};
+    Version version = {
+        .change_id = sqlite3_column_int64(row, 0),
+        .row = sqlite3_column_int64(row, 3),
+        .is_blind = sqlite3_column_type(row, 1) == SQLITE_NULL &&
+                    sqlite3_column_type(row, 2) == SQLITE_NULL,
+    };
     WeirStatus status =
         read_image(column_bytes(row, 1), &version.before_name, &version.before_sql, err);
     if (status == WEIR_OK) {
@@ -132,11 +139,11 @@ WeirStatus weir_cdc_history_refresh(CdcHistory *history, WeirError *err)
 {
     sqlite3_stmt *rows = NULL;
     bool has_row = true;
-    WeirStatus status =
-        weir_cdc_prepare(history->db, &rows, err,
-                         "SELECT change_id, before, after FROM main.\"%w\" WHERE change_id > %lld "
-                         "AND table_name = '" CDC_SCHEMA_TABLE "' ORDER BY change_id",
-                         history->log, history->read_to);
+    WeirStatus status = weir_cdc_prepare(
+        history->db, &rows, err,
+        "SELECT change_id, before, after, id FROM main.\"%w\" WHERE change_id > %lld "
+        "AND table_name = '" CDC_SCHEMA_TABLE "' ORDER BY change_id",
+        history->log, history->read_to);
     while (status == WEIR_OK && has_row) {
         status = weir_cdc_step(rows, &has_row, err);
         if (status == WEIR_OK && has_row) {
@@ -326,13 +333,27 @@ static size_t find_next_version(const CdcHistory *history, sqlite3_int64 change_
     return low;
 }
 
+/* Whether one of the versions from `first` to `end` is about that row of sqlite_schema, and does not say what. */
+static bool has_blind(const CdcHistory *history, sqlite3_int64 row, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        if (history->versions[i].is_blind && history->versions[i].row == row) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The statement that the log knows; NULL if it does not say. Borrowed from the history. */
 static const char *find_recorded(const CdcHistory *history, const char *table, size_t next)
 {
     for (size_t i = next; i-- > 0;) {
         const Version *const version = &history->versions[i];
         if (is_name(version->after_name, table)) {
-            return version->after_sql;
+            if (!has_blind(history, version->row, i + 1, next)) {
+                return version->after_sql;
+            }
+            break;
         }
         if (is_name(version->before_name, table)) {
             break;
@@ -341,7 +362,7 @@ static const char *find_recorded(const CdcHistory *history, const char *table, s
     for (size_t i = next; i < history->version_count; i++) {
         const Version *const version = &history->versions[i];
         if (is_name(version->before_name, table)) {
-            return version->before_sql;
+            return has_blind(history, version->row, next, i) ? NULL : version->before_sql;
         }
         if (is_name(version->after_name, table)) {
             break;
@@ -350,17 +371,18 @@ static const char *find_recorded(const CdcHistory *history, const char *table, s
     return NULL;
 }
 
-/* The statement of the table as it is; *out, owned by the caller, is NULL if there is none. */
-static WeirStatus read_current(const CdcHistory *history, const char *table, char **out,
-                               WeirError *err)
+/* The statement of the table as it is and was since the versions from `next`; *out, owned by the caller, is NULL if
+ * there is none. */
+static WeirStatus read_current(const CdcHistory *history, const char *table, size_t next,
+                               char **out, WeirError *err)
 {
     sqlite3_stmt *row = NULL;
     bool has_row = false;
     *out = NULL;
-    WeirStatus status = weir_cdc_prepare(
-        history->db, &row, err,
-        "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = %Q COLLATE nocase",
-        table);
+    WeirStatus status = weir_cdc_prepare(history->db, &row, err,
+                                         "SELECT sql, rowid FROM main.sqlite_schema WHERE type = "
+                                         "'table' AND name = %Q COLLATE nocase",
+                                         table);
     if (status == WEIR_OK) {
         status = weir_cdc_step(row, &has_row, err);
     }
@@ -368,7 +390,8 @@ static WeirStatus read_current(const CdcHistory *history, const char *table, cha
     if (status == WEIR_OK && has_row) {
         status = weir_cdc_text(row, 0, &sql, err);
     }
-    if (sql != NULL) {
+    if (sql != NULL &&
+        !has_blind(history, sqlite3_column_int64(row, 1), next, history->version_count)) {
         *out = sqlite3_mprintf("%s", sql);
         status = *out == NULL ? out_of_memory(err) : WEIR_OK;
     }
@@ -385,7 +408,7 @@ static WeirStatus find_columns(CdcHistory *history, const char *table, size_t ne
     if (recorded != NULL) {
         return find_parsed(history, table, recorded, out, err);
     }
-    WeirStatus status = read_current(history, table, &current, err);
+    WeirStatus status = read_current(history, table, next, &current, err);
     if (status == WEIR_OK && current != NULL) {
         status = find_parsed(history, table, current, out, err);
     }

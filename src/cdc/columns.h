@@ -5,7 +5,10 @@
  *
  *   1. what the last such record before c left;
  *   2. what the first such record after c found;
- *   3. what the table is now. */
+ *   3. what the table is now.
+ *
+ * A record of sqlite_schema without images (mode id) tells only which of its rows changed. If it is that of the
+ * table, and lies between the change and what is known, that says nothing of the change. */
 #ifndef WEIR_CDC_COLUMNS_H
 #define WEIR_CDC_COLUMNS_H
 

@@ -70,6 +70,8 @@ static CdcBytes copy_value(sqlite3_stmt *row, int column, unsigned char **memory
     return bytes;
 }
 
+static const int COPIED[] = {AT_TABLE, AT_BEFORE, AT_AFTER, AT_UPDATES};
+
 /* A record without a type and without anything else is a COMMIT too. */
 static WeirStatus read_type(sqlite3_stmt *row, CdcChangeType *out, WeirError *err)
 {
@@ -81,6 +83,15 @@ static WeirStatus read_type(sqlite3_stmt *row, CdcChangeType *out, WeirError *er
         return weir_cdc_fail(err, WEIR_ERR_HOST, "the log is damaged: change %lld is of type %lld",
                              sqlite3_column_int64(row, AT_ID), type);
     }
+    /* A number would be copied as text, which takes memory that it may get now and not then. */
+    for (size_t i = 0; i < sizeof COPIED / sizeof *COPIED; i++) {
+        const int value = sqlite3_column_type(row, COPIED[i]);
+        if (value == SQLITE_INTEGER || value == SQLITE_FLOAT) {
+            return weir_cdc_fail(
+                err, WEIR_ERR_HOST, "the log is damaged: change %lld has a number for its %s",
+                sqlite3_column_int64(row, AT_ID), sqlite3_column_name(row, COPIED[i]));
+        }
+    }
     *out = (CdcChangeType)type;
     return WEIR_OK;
 }
@@ -88,7 +99,6 @@ static WeirStatus read_type(sqlite3_stmt *row, CdcChangeType *out, WeirError *er
 /* Keeps a row. *size grows by what it takes. */
 static WeirStatus read_change(CdcLog *log, sqlite3_stmt *row, size_t *size, WeirError *err)
 {
-    static const int COPIED[] = {AT_TABLE, AT_BEFORE, AT_AFTER, AT_UPDATES};
     CdcChange change = {
         .change_id = sqlite3_column_int64(row, AT_ID),
         .time = sqlite3_column_int64(row, AT_TIME),

@@ -141,7 +141,9 @@ static void put_status_json(Output *output, const StatusReport *report)
 {
     const CdcSetting *const setting = &report->setting;
     const CdcStatus *const log = &report->log;
-    weir_output_printf(output, "{\"mode\":\"%s\",\"table\":", setting->mode);
+    weir_output_puts(output, "{\"mode\":");
+    weir_print_json_string(output, setting->mode, strlen(setting->mode));
+    weir_output_puts(output, ",\"table\":");
     weir_print_json_string(output, setting->table, strlen(setting->table));
     if (setting->version == 0) {
         weir_output_puts(output, ",\"version\":null}\n");
@@ -192,13 +194,21 @@ static void put_gaps(Output *output, const StatusReport *report)
     }
 }
 
+/* What the database says may hold anything. */
+static void put_text(Output *output, const char *name, const char *text, const char *more)
+{
+    Text visible = {0};
+    weir_text_put_visible(&visible, text, strlen(text));
+    weir_output_printf(output, "%12s: %s%s\n", name, weir_text_string(&visible), more);
+    weir_text_deinit(&visible);
+}
+
 static void put_status(Output *output, const StatusReport *report)
 {
     const CdcSetting *const setting = &report->setting;
     const CdcStatus *const log = &report->log;
-    weir_output_printf(output, "%12s: %s\n", "mode", setting->mode);
-    weir_output_printf(output, "%12s: %s%s\n", "table", setting->table,
-                       setting->version == 0 ? " (not there)" : "");
+    put_text(output, "mode", setting->mode, "");
+    put_text(output, "table", setting->table, setting->version == 0 ? " (not there)" : "");
     if (setting->version == 0) {
         return;
     }

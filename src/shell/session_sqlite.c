@@ -85,7 +85,11 @@ static const char *rows_text(void *handle, size_t column, size_t *size)
     if (sqlite3_column_type(rows->stmt, (int)column) == SQLITE_BLOB) {
         return blob_text(rows, (int)column, size);
     }
+    const bool is_null = sqlite3_column_type(rows->stmt, (int)column) == SQLITE_NULL;
     const unsigned char *const text = sqlite3_column_text(rows->stmt, (int)column);
+    if (text == NULL && !is_null) {
+        weir_shell_no_memory();
+    }
     if (size != NULL) {
         *size = (size_t)sqlite3_column_bytes(rows->stmt, (int)column);
     }

@@ -7,11 +7,16 @@
 #include <string.h>
 #include <wchar.h>
 
+void weir_shell_no_memory(void)
+{
+    (void)fputs("Error: out of memory\n", stderr);
+    exit(1);
+}
+
 static void *must_have(void *memory)
 {
     if (memory == NULL) {
-        (void)fputs("Error: out of memory\n", stderr);
-        exit(1);
+        weir_shell_no_memory();
     }
     return memory;
 }

@@ -17,6 +17,8 @@ typedef struct Text {
 } Text;
 
 void *weir_shell_alloc(size_t size);
+/* There is no memory: says so and ends the shell. */
+void weir_shell_no_memory(void);
 void *weir_shell_realloc(void *memory, size_t size);
 
 void weir_text_deinit(Text *text);
