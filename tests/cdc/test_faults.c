@@ -1,5 +1,5 @@
-/* test_faults.c: every read, write, sync and truncation of a file fails in turn, once or for ever, or the disk
- * is full from there on; the database opened anew must be whole: what is in the tables is in the log, and
+/* test_faults.c: every read, write, sync, truncation, opening and removal of a file, and every lock of the
+ * wal-index, fails in turn, once or for ever, or the disk is full from there on; the database opened anew must be whole: what is in the tables is in the log, and
  * nothing else. */
 #include "story.h"
 
@@ -15,7 +15,17 @@
 
 /* --- files that fail --- */
 
-typedef enum Fault { FAULT_READ, FAULT_WRITE, FAULT_FULL, FAULT_SYNC, FAULT_TRUNCATE } Fault;
+typedef enum Fault {
+    FAULT_READ,
+    FAULT_WRITE,
+    FAULT_FULL,
+    FAULT_SYNC,
+    FAULT_TRUNCATE,
+    FAULT_OPEN,
+    FAULT_DELETE,
+    FAULT_LOCK,
+    FAULTS,
+} Fault;
 
 static sqlite3_vfs *real_vfs;
 static Fault fault;
@@ -121,7 +131,10 @@ static int faulty_shm_map(sqlite3_file *file, int page, int size, int extend, vo
 
 static int faulty_shm_lock(sqlite3_file *file, int offset, int count, int flags)
 {
-    return real_of(file)->pMethods->xShmLock(real_of(file), offset, count, flags);
+    /* Unlocking does not fail: a lock that stayed would be the test's fault. */
+    return (flags & SQLITE_SHM_LOCK) != 0 && must_fail(FAULT_LOCK)
+               ? SQLITE_IOERR_SHMLOCK
+               : real_of(file)->pMethods->xShmLock(real_of(file), offset, count, flags);
 }
 
 static void faulty_shm_barrier(sqlite3_file *file)
@@ -157,9 +170,18 @@ static int faulty_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, i
         .xShmUnmap = faulty_shm_unmap,
     };
     (void)vfs;
-    const int rc = real_vfs->xOpen(real_vfs, name, real_of(file), flags, out_flags);
+    const int rc = must_fail(FAULT_OPEN)
+                       ? SQLITE_CANTOPEN
+                       : real_vfs->xOpen(real_vfs, name, real_of(file), flags, out_flags);
     file->pMethods = rc == SQLITE_OK ? &METHODS : NULL;
     return rc;
+}
+
+static int faulty_delete(sqlite3_vfs *vfs, const char *name, int must_sync)
+{
+    (void)vfs;
+    return must_fail(FAULT_DELETE) ? SQLITE_IOERR_DELETE
+                                   : real_vfs->xDelete(real_vfs, name, must_sync);
 }
 
 static int install(void **state)
@@ -171,6 +193,7 @@ static int install(void **state)
     faulty.zName = "faulty";
     faulty.szOsFile = (int)offsetof(FaultyFile, real) + real_vfs->szOsFile;
     faulty.xOpen = faulty_open;
+    faulty.xDelete = faulty_delete;
     return sqlite3_vfs_register(&faulty, 1);
 }
 
@@ -240,13 +263,13 @@ static long fail_everywhere(const char *journal, Fault kind, int for_ever, long 
 
 static void fail_all_kinds(const char *journal)
 {
-    static const Fault KINDS[] = {FAULT_READ, FAULT_WRITE, FAULT_FULL, FAULT_SYNC, FAULT_TRUNCATE};
-    static const char *const NAMES[] = {"reads", "writes", "writes to a full disk", "syncs",
-                                        "truncations"};
-    for (int i = 0; i < 5; i++) {
-        const long once = fail_everywhere(journal, KINDS[i], 0, 1);
-        (void)fail_everywhere(journal, KINDS[i], 1, 5);
-        print_message("%s: %ld %s\n", journal, once, NAMES[i]);
+    static const char *const NAMES[] = {"reads",    "writes",      "writes to a full disk",
+                                        "syncs",    "truncations", "openings",
+                                        "removals", "locks"};
+    for (int kind = 0; kind < FAULTS; kind++) {
+        const long once = fail_everywhere(journal, (Fault)kind, 0, 1);
+        (void)fail_everywhere(journal, (Fault)kind, 1, 5);
+        print_message("%s: %ld %s\n", journal, once - 1, NAMES[kind]);
     }
 }
 
@@ -273,9 +296,10 @@ static void a_write_ahead_log_forgets_what_fails(void **state)
 static void a_gap_is_never_lost(void **state)
 {
     static const char *const JOURNALS[] = {"DELETE", "WAL"};
-    static const Fault KINDS[] = {FAULT_READ, FAULT_WRITE, FAULT_FULL, FAULT_SYNC};
+    static const Fault KINDS[] = {FAULT_READ, FAULT_WRITE,  FAULT_FULL, FAULT_SYNC,
+                                  FAULT_OPEN, FAULT_DELETE, FAULT_LOCK};
     (void)state;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 14; i++) {
         int rc = SQLITE_IOERR;
         for (long point = 1; rc != SQLITE_OK; point++) {
             sqlite3 *db = NULL;
