@@ -226,7 +226,7 @@ static const char CORRUPT[] = "binary record is corrupt";
 /* The number of fields of a record, or -1 if it is no record. */
 static int count_fields(Span record)
 {
-    Reader reader;
+    Reader reader = {0};
     if (record.size == 0 || weir_reader_init(&reader, record) != SQLITE_OK) {
         return -1;
     }
@@ -254,7 +254,7 @@ static const char *append_fields(JsonString *json, Names names, Span record, boo
         return "binary record has fewer columns than specified in the columns argument";
     }
     const bool is_updates = is_full && name_count > 0 && field_count == 2 * name_count;
-    Reader flags;
+    Reader flags = {0};
     Reader fields;
     if (weir_reader_init(&flags, record) != SQLITE_OK ||
         weir_reader_init(&fields, record) != SQLITE_OK) {

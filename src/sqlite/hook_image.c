@@ -111,7 +111,7 @@ int weir_image_of_updates(const Mem *const *values, int count, Bytes *out)
 
 int weir_image_field(sqlite3 *db, Span image, int index, Mem *out)
 {
-    Reader reader;
+    Reader reader = {0};
     int rc = weir_reader_init(&reader, image);
     if (rc != SQLITE_OK) {
         return rc;
@@ -155,7 +155,7 @@ static int image_with_defaults(sqlite3 *db, Table *table, Span record, int prese
     }
     const Mem **const values = (const Mem **)(fields + count);
     sqlite3_value **const defaults = (sqlite3_value **)(void *)(values + count);
-    Reader reader;
+    Reader reader = {0};
     int rc = weir_reader_init(&reader, record);
     int stored = 0;
     for (int i = 0; rc == SQLITE_OK && i < table->nCol; i++) {
@@ -241,7 +241,7 @@ static int rewrite_record(const Capture *capture, Span record, i64 rowid, Bytes 
                           u64 *present)
 {
     const u64 count = capture->kinds.size;
-    Reader reader;
+    Reader reader = {0};
     int rc = weir_reader_init(&reader, record);
     if (rc == SQLITE_OK && capture->is_rewritten) {
         rc = weir_bytes_reserve(scratch, record.size + 8 * count);
