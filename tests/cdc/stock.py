@@ -5,5 +5,6 @@ import sys
 
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
 for sql in sys.argv[2:]:
-    db.execute(sql).fetchall()
+    for statement in sql.split(";"):  # none has one within
+        db.execute(statement).fetchall()
 db.close()
