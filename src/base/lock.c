@@ -31,11 +31,41 @@ static void note_released(LockRank rank)
 }
 #endif
 
+static Status mutex_init(pthread_mutex_t *mutex, Error *err)
+{
+    const int failure = pthread_mutex_init(mutex, NULL);
+    return failure == 0
+               ? WEIR_OK
+               : weir_error_set(err, WEIR_ERR_NOMEM, "cannot make a mutex (error %d)", failure);
+}
+
+static void mutex_lock(pthread_mutex_t *mutex)
+{
+    const int failure = pthread_mutex_lock(mutex);
+    WEIR_ASSERT(failure == 0);
+    WEIR_UNUSED(failure);
+}
+
+static void mutex_unlock(pthread_mutex_t *mutex)
+{
+    const int failure = pthread_mutex_unlock(mutex);
+    WEIR_ASSERT(failure == 0);
+    WEIR_UNUSED(failure);
+}
+
+static void mutex_destroy(pthread_mutex_t *mutex)
+{
+    const int failure = pthread_mutex_destroy(mutex);
+    WEIR_ASSERT(failure == 0);
+    WEIR_UNUSED(failure);
+}
+
 Status weir_lock_init(Lock *lock, LockRank rank, Error *err)
 {
-    const int failure = pthread_mutex_init(&lock->mutex, NULL);
-    if (failure != 0) {
-        return weir_error_set(err, WEIR_ERR_NOMEM, "cannot make a mutex (error %d)", failure);
+    WEIR_TRY(mutex_init(&lock->mutex, err));
+    if (mutex_init(&lock->gate, err) != WEIR_OK) {
+        mutex_destroy(&lock->mutex);
+        return err->code;
     }
     lock->rank = rank;
     return WEIR_OK;
@@ -43,23 +73,24 @@ Status weir_lock_init(Lock *lock, LockRank rank, Error *err)
 
 void weir_lock_deinit(Lock *lock)
 {
-    const int failure = pthread_mutex_destroy(&lock->mutex);
-    WEIR_ASSERT(failure == 0);
-    WEIR_UNUSED(failure);
+    mutex_destroy(&lock->gate);
+    mutex_destroy(&lock->mutex);
 }
 
 void weir_lock_acquire(Lock *lock)
 {
     note_acquired(lock->rank); /* before: a wrong order is reported even if it would deadlock */
-    const int failure = pthread_mutex_lock(&lock->mutex);
-    WEIR_ASSERT(failure == 0);
-    WEIR_UNUSED(failure);
+    if (lock->rank == LOCK_RANK_ENGINE) {
+        mutex_lock(&lock->gate);
+    }
+    mutex_lock(&lock->mutex);
+    if (lock->rank == LOCK_RANK_ENGINE) {
+        mutex_unlock(&lock->gate);
+    }
 }
 
 void weir_lock_release(Lock *lock)
 {
-    const int failure = pthread_mutex_unlock(&lock->mutex);
-    WEIR_ASSERT(failure == 0);
-    WEIR_UNUSED(failure);
+    mutex_unlock(&lock->mutex);
     note_released(lock->rank);
 }

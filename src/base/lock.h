@@ -15,8 +15,10 @@ typedef enum LockRank {
     LOCK_RANK_LEAF = 9,   /* taken and given back without calling anything */
 } LockRank;
 
+/* The engine's lock is fair: who has just given it back does not get it again before one who waits. */
 typedef struct Lock {
     pthread_mutex_t mutex;
+    pthread_mutex_t gate; /* of the engine's: held while waiting for the mutex */
     LockRank rank;
 } Lock;
 
