@@ -85,15 +85,15 @@ struct WeirCapture {
     int suspend_count;     /* our own SQL is running */
 
     /* The open transaction. */
-    i64 first_id; /* id of its first record, 0 for none */
-    i64 last_id;  /* of the record written last */
-    i64 sequence; /* what sqlite_sequence said, if has_sequence */
-    i64 floor;    /* largest id that was deleted from the log */
+    i64 first_id;             /* id of its first record, 0 for none */
+    i64 last_id;              /* of the record written last */
+    i64 sequence;             /* what sqlite_sequence said, if has_sequence */
+    i64 floor;                /* largest id that was deleted from the log */
+    const char *found_reason; /* if has_looked: the gap before it, NULL for none; a constant */
+    i64 found_after;          /* the record that it is behind */
+    bool has_looked;
     bool has_sequence;
-    bool verify;     /* records may have been rolled back: see whether the first is still there */
-    bool has_looked; /* for a gap before it: what was found, and behind which record */
-    const char *found_reason; /* NULL: none; borrowed, a constant */
-    i64 found_after;
+    bool verify; /* records may have been rolled back: see whether the first is still there */
     bool has_uncaptured;   /* something was written before capture was enabled */
     bool was_switched_off; /* when the total of changes and the schema were as the next two say */
     i64 off_change_count;

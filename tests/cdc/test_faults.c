@@ -1,6 +1,6 @@
 /* test_faults.c: every read, write, sync, truncation, opening and removal of a file, and every lock of the
- * wal-index, fails in turn, once or for ever, or the disk is full from there on; the database opened anew must be whole: what is in the tables is in the log, and
- * nothing else. */
+ * wal-index, fails in turn, once or for ever, or the disk is full from there on; the database opened anew must
+ * be whole: what is in the tables is in the log, and nothing else. */
 #include "story.h"
 
 #include <setjmp.h>

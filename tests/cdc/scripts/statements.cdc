@@ -317,3 +317,36 @@ case vacuum_and_auto_vacuum
 sql PRAGMA auto_vacuum=1; CREATE TABLE z(a); CREATE TABLE t(x INTEGER PRIMARY KEY, y); PRAGMA capture_data_changes_conn('id'); INSERT INTO t VALUES (1,zeroblob(9000)); DROP TABLE z; INSERT INTO t VALUES (2,2); VACUUM; INSERT INTO t VALUES (3,3)
 rows SELECT count(*), max(change_id) FROM turso_cdc
   8|8
+
+case returning_gives_the_users_rows
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y UNIQUE); PRAGMA capture_data_changes_conn('full')
+rows INSERT INTO t VALUES (1,2),(3,4) RETURNING x, y
+  1|2
+  3|4
+rows UPDATE t SET y=y+10 WHERE x=3 RETURNING y
+  14
+rows INSERT INTO t VALUES (5,14) ON CONFLICT DO UPDATE SET y=0 RETURNING x, y
+  3|0
+rows DELETE FROM t RETURNING x
+  1
+  3
+log
+  1 1 1 t 1 | - | [1,2] | -
+  2 1 1 t 3 | - | [3,4] | -
+  3 1 C
+  4 4 0 t 3 | [3,4] | [3,14] | [0,1,NULL,14]
+  5 4 C
+  6 6 0 t 3 | [3,14] | [3,0] | [0,1,NULL,0]
+  7 6 C
+  8 8 -1 t 1 | [1,2] | - | -
+  9 8 -1 t 3 | [3,0] | - | -
+  10 8 C
+rows SELECT seq FROM sqlite_sequence WHERE name='turso_cdc'
+  10
+
+case instead_of_delete
+sql CREATE TABLE t(x INTEGER PRIMARY KEY); CREATE VIEW v AS SELECT * FROM t; CREATE TRIGGER d INSTEAD OF DELETE ON v BEGIN DELETE FROM t WHERE x=old.x; END; INSERT INTO t VALUES (1),(2)
+sql PRAGMA capture_data_changes_conn('full'); DELETE FROM v WHERE x=2
+log
+  1 1 -1 t 2 | [2] | - | -
+  2 1 C
