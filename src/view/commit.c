@@ -114,12 +114,12 @@ static bool has_clashed(const TrackedTable *table, uint64_t kind, uint64_t since
 static bool is_believed(const TrackedTable *table, const EngineCommit *commit,
                         const TableChange *change)
 {
-    if (table->host_table == NULL || commit->is_unknown || change == NULL) {
-        return table->host_table != NULL && !commit->is_unknown;
+    if (table->host_table == NULL || commit->is_unknown) {
+        return false;
     }
-    return change->rows != NULL && change->follow_id == table->follow_id &&
-           (change->rewrites == REWRITES_NONE ||
-            !has_clashed(table, change->rewrites, commit->since));
+    return change == NULL || (change->rows != NULL && change->follow_id == table->follow_id &&
+                              (change->rewrites == REWRITES_NONE ||
+                               !has_clashed(table, change->rewrites, commit->since)));
 }
 
 static void table_apply(Engine *engine, TrackedTable *table, const EngineCommit *commit)

@@ -246,11 +246,11 @@ Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateR
         status = err->code;
         goto done;
     }
-    if (spec->needs_new_plan && old != NULL && !old->has_lost_others &&
+    if (spec->replace_if == REPLACE_OTHER_PLAN && old != NULL && !old->has_lost_others &&
         view->plan_hash == old->plan_hash) {
         goto done;
     }
-    if (spec->needs_same_sources) {
+    if (spec->replace_if == REPLACE_SAME_SOURCES) {
         WEIR_CHECK(check_sources(view, old, err));
     }
     WEIR_CHECK(catch_up_for(engine, view, err));
@@ -293,11 +293,9 @@ Status weir_engine_create(Engine *engine, const CreateSpec *spec, CreateResult *
     return status;
 }
 
-typedef enum MakeAgain { AGAIN_ANYWAY, AGAIN_IF_SAME_SOURCES, AGAIN_IF_NEW_PLAN } MakeAgain;
-
 /* The same definition again. */
-static Status make_again(Engine *engine, const View *view, MakeAgain why, CreateResult *result,
-                         Error *err)
+static Status make_again(Engine *engine, const View *view, ReplaceIf replace_if,
+                         CreateResult *result, Error *err)
 {
     Status status = WEIR_OK;
     Buf full_name;
@@ -311,8 +309,7 @@ static Status make_again(Engine *engine, const View *view, MakeAgain why, Create
                        .settings = view->settings,
                        .mode = CREATE_OR_REPLACE,
                        .is_saved = true,
-                       .needs_new_plan = why == AGAIN_IF_NEW_PLAN,
-                       .needs_same_sources = why == AGAIN_IF_SAME_SOURCES};
+                       .replace_if = replace_if};
     status = spec.sql == NULL ? err->code : WEIR_OK;
     WEIR_CHECK(status);
     WEIR_CHECK(weir_engine_create_locked(engine, &spec, result, err));
@@ -326,7 +323,7 @@ static Status refresh_locked(Engine *engine, const char *name, CreateResult *res
 {
     View *view = NULL;
     WEIR_TRY(weir_engine_get_view(engine, name, &view, err));
-    return make_again(engine, view, AGAIN_ANYWAY, result, err);
+    return make_again(engine, view, REPLACE_ANYWAY, result, err);
 }
 
 Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count, Error *err)
@@ -379,7 +376,7 @@ void weir_engine_bind_again(Engine *engine)
         Error err = {0};
         CreateResult ignored = {0};
         atomic_fetch_add(&engine->epoch, 1);
-        if (make_again(engine, view, AGAIN_IF_SAME_SOURCES, &ignored, &err) ==
+        if (make_again(engine, view, REPLACE_SAME_SOURCES, &ignored, &err) ==
             WEIR_ERR_INTERRUPTED) {
             view->bound_against = 0;
             return;
@@ -408,7 +405,7 @@ void weir_engine_plan_again(Engine *engine)
          view = find_view_to_plan_again(engine)) {
         Error err = {0};
         CreateResult ignored = {0};
-        const Status status = make_again(engine, view, AGAIN_IF_NEW_PLAN, &ignored, &err);
+        const Status status = make_again(engine, view, REPLACE_OTHER_PLAN, &ignored, &err);
         if (status == WEIR_ERR_INTERRUPTED || status == WEIR_ERR_NOMEM) {
             return;
         }

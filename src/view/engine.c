@@ -119,6 +119,23 @@ static Status get_table(Engine *engine, const char *name, TrackedTable **out, Er
     return err->code;
 }
 
+/* Views that the pass has stopped, or whose definitions mean something else now, go on if they can. */
+static void end_pass(Engine *engine)
+{
+    weir_engine_bind_again(engine);
+    weir_engine_plan_again(engine);
+    engine->host.end(engine->host.context);
+}
+
+/* A pass of its own. only = NULL: over all tables that are not synced by hand. */
+static Status run_pass(Engine *engine, TrackedTable *only, uint64_t *changed_rows, Error *err)
+{
+    WEIR_TRY(engine->host.begin(engine->host.context, err));
+    const Status status = weir_engine_propagate(engine, only, changed_rows, err);
+    end_pass(engine);
+    return status;
+}
+
 static Status sync_locked(Engine *engine, const char *table_name, uint64_t *changed_rows,
                           Error *err)
 {
@@ -129,13 +146,9 @@ static Status sync_locked(Engine *engine, const char *table_name, uint64_t *chan
     if (engine->table_count == 0) {
         return WEIR_OK;
     }
-    WEIR_TRY(engine->host.begin(engine->host.context, err));
     weir_table_believe(engine, table, false); /* by its name, it is compared as a whole */
-    const Status status = weir_engine_propagate(engine, table, changed_rows, err);
+    const Status status = run_pass(engine, table, changed_rows, err);
     weir_table_believe(engine, table, true);
-    weir_engine_bind_again(engine);
-    weir_engine_plan_again(engine);
-    engine->host.end(engine->host.context);
     return status;
 }
 
@@ -186,24 +199,14 @@ Status weir_engine_freshen(Engine *engine, Error *err)
     }
     WEIR_TRY(engine->host.begin(engine->host.context, err));
     const Status status = weir_engine_catch_up(engine, err);
-    weir_engine_bind_again(engine);
-    weir_engine_plan_again(engine);
-    engine->host.end(engine->host.context);
+    end_pass(engine);
     return status;
 }
 
 static Status poll_locked(Engine *engine, Error *err)
 {
     uint64_t changed = 0;
-    if (!needs_pass(engine)) {
-        return WEIR_OK;
-    }
-    WEIR_TRY(engine->host.begin(engine->host.context, err));
-    const Status status = weir_engine_propagate(engine, NULL, &changed, err);
-    weir_engine_bind_again(engine);
-    weir_engine_plan_again(engine);
-    engine->host.end(engine->host.context);
-    return status;
+    return needs_pass(engine) ? run_pass(engine, NULL, &changed, err) : WEIR_OK;
 }
 
 Status weir_engine_poll(Engine *engine, bool *has_stepped, Error *err)

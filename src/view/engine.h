@@ -28,6 +28,13 @@ void weir_engine_restore(Engine *engine);
 
 typedef enum CreateMode { CREATE_NEW, CREATE_IF_MISSING, CREATE_OR_REPLACE } CreateMode;
 
+/* What CREATE_OR_REPLACE asks of the view that is there. */
+typedef enum ReplaceIf {
+    REPLACE_ANYWAY,
+    REPLACE_SAME_SOURCES, /* the new plan reads the same columns and gives the same ones; or it fails */
+    REPLACE_OTHER_PLAN, /* the new plan is another one; or nothing is done */
+} ReplaceIf;
+
 typedef struct CreateSpec {
     const char *name; /* possibly qualified and quoted */
     const char *sql;  /* one SELECT */
@@ -35,9 +42,7 @@ typedef struct CreateSpec {
     CreateMode mode;
     bool is_saved;       /* the database keeps the definition already */
     bool is_saved_later; /* the caller sees to it that it does */
-    /* Replace only a view whose plan is another one now, or that reads the same columns. */
-    bool needs_new_plan;
-    bool needs_same_sources;
+    ReplaceIf replace_if;
 } CreateSpec;
 
 typedef struct CreateResult {

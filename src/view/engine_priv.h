@@ -36,8 +36,7 @@ typedef struct TrackedTable {
     uint64_t last_other;   /* of engine->commits: was the last one of another kind */
     bool is_fresh;         /* the pass under way has no change to tell: its views are rebuilt */
     uint64_t follow_id;    /* of the present columns */
-    RowTable
-        notified; /* net rows that were told and that no sync has seen yet; if has_delta_table */
+    RowTable notified;     /* net rows told that no sync has seen yet; if has_delta_table */
     size_t notified_limit; /* rows, from which on those of weight 0 are looked for and forgotten */
     bool is_manual;        /* changes come by hand; synced only when asked for by name */
     bool is_tracked;       /* by request: stays without users */
