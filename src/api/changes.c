@@ -7,6 +7,7 @@
  * subscriber that is slow costs at most two feeds, and one that is too slow is told so by the engine.
  * The engine's lock is held while a reader is opened, never while rows are printed or waited for. */
 #include "api/db_priv.h"
+#include "base/lock.h"
 
 #include "types/type.h"
 #include "view/names.h"
@@ -229,26 +230,13 @@ static Status look(WeirChanges *changes, WeirEvent *event, Error *err)
     return WEIR_OK;
 }
 
-static struct timespec deadline_after(int64_t timeout_ms)
-{
-    struct timespec deadline = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += timeout_ms / 1000;
-    deadline.tv_nsec += timeout_ms % 1000 * 1000000;
-    if (deadline.tv_nsec >= 1000000000) {
-        deadline.tv_sec++;
-        deadline.tv_nsec -= 1000000000;
-    }
-    return deadline;
-}
-
 WeirStatus weir_changes_next(WeirChanges *changes, int64_t timeout_ms, WeirEvent *event,
                              WeirError *err)
 {
     const int64_t longest_ms = (int64_t)1 << 40; /* decades: nothing overflows */
     Engine *const engine = engine_of(changes);
     const bool has_deadline = timeout_ms >= 0;
-    const struct timespec deadline = deadline_after(WEIR_MIN(timeout_ms, longest_ms));
+    const struct timespec deadline = weir_deadline_after(WEIR_MIN(timeout_ms, longest_ms));
     bool is_late = timeout_ms == 0;
     weir_error_clear(err);
     *event = WEIR_EVENT_NONE;

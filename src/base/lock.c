@@ -1,4 +1,4 @@
-/* lock.c: ranked mutexes.
+/* lock.c: ranked mutexes, and waiting.
  *
  * Debug builds keep the ranks that a thread holds as bits of a thread-local word: a lock may be
  * taken only if no bit of its rank or a higher one is set. */
@@ -93,4 +93,34 @@ void weir_lock_release(Lock *lock)
 {
     mutex_unlock(&lock->mutex);
     note_released(lock->rank);
+}
+
+Status weir_cond_init(pthread_cond_t *cond, Error *err)
+{
+    pthread_condattr_t attributes;
+    int failure = pthread_condattr_init(&attributes);
+    if (failure == 0) {
+        failure = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        if (failure == 0) {
+            failure = pthread_cond_init(cond, &attributes);
+        }
+        (void)pthread_condattr_destroy(&attributes);
+    }
+    return failure == 0 ? WEIR_OK
+                        : weir_error_set(err, WEIR_ERR_NOMEM,
+                                         "cannot make a condition variable (error %d)", failure);
+}
+
+struct timespec weir_deadline_after(int64_t milliseconds)
+{
+    enum { NANOSECONDS = 1000000000 };
+    struct timespec deadline = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += (time_t)(milliseconds / 1000);
+    deadline.tv_nsec += (long)(milliseconds % 1000) * (NANOSECONDS / 1000);
+    if (deadline.tv_nsec >= NANOSECONDS) {
+        deadline.tv_sec++;
+        deadline.tv_nsec -= NANOSECONDS;
+    }
+    return deadline;
 }

@@ -4,6 +4,7 @@
 #define WEIR_BASE_LOCK_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "base/base.h"
 
@@ -26,5 +27,11 @@ Status weir_lock_init(Lock *lock, LockRank rank, Error *err) WEIR_MUST_CHECK;
 void weir_lock_deinit(Lock *lock);
 void weir_lock_acquire(Lock *lock);
 void weir_lock_release(Lock *lock);
+
+/* A condition variable whose deadlines are times of CLOCK_MONOTONIC. */
+Status weir_cond_init(pthread_cond_t *cond, Error *err) WEIR_MUST_CHECK;
+
+/* So many milliseconds from now. */
+struct timespec weir_deadline_after(int64_t milliseconds);
 
 #endif

@@ -25,26 +25,6 @@ struct Poller {
     PollerState state;
 };
 
-static Status cannot_make(const char *what, int failure, Error *err)
-{
-    return weir_error_set(err, WEIR_ERR_NOMEM, "cannot make %s (error %d)", what, failure);
-}
-
-static Status init_change(Poller *poller, Error *err)
-{
-    pthread_condattr_t attributes;
-    int failure = pthread_condattr_init(&attributes);
-    if (failure != 0) {
-        return cannot_make("a condition variable", failure, err);
-    }
-    failure = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    if (failure == 0) {
-        failure = pthread_cond_init(&poller->change, &attributes);
-    }
-    (void)pthread_condattr_destroy(&attributes);
-    return failure == 0 ? WEIR_OK : cannot_make("a condition variable", failure, err);
-}
-
 Status weir_poller_new(WeirDatabase *database, Poller **out, Error *err)
 {
     Poller *poller = weir_mem_zalloc(database->mem, sizeof *poller, err);
@@ -54,7 +34,7 @@ Status weir_poller_new(WeirDatabase *database, Poller **out, Error *err)
     poller->database = database;
     Status status = weir_lock_init(&poller->lock, LOCK_RANK_LEAF, err);
     if (status == WEIR_OK) {
-        status = init_change(poller, err);
+        status = weir_cond_init(&poller->change, err);
         if (status != WEIR_OK) {
             weir_lock_deinit(&poller->lock);
         }
@@ -80,31 +60,18 @@ void weir_poller_free(Poller *poller)
 
 /* ---- the thread ------------------------------------------------------------------------------- */
 
-static struct timespec deadline_after(uint64_t milliseconds)
-{
-    struct timespec time = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_sec += (time_t)(milliseconds / 1000);
-    time.tv_nsec += (long)(milliseconds % 1000) * 1000000;
-    if (time.tv_nsec >= 1000000000) {
-        time.tv_sec++;
-        time.tv_nsec -= 1000000000;
-    }
-    return time;
-}
-
 /* Waits for the time of the next look; false if there is none. A new interval begins anew. */
 static bool wait_for_turn(Poller *poller)
 {
     weir_lock_acquire(&poller->lock);
     uint64_t every_ms = poller->state.every_ms;
-    struct timespec deadline = deadline_after(every_ms);
+    struct timespec deadline = weir_deadline_after((int64_t)every_ms);
     int result = 0;
     while (poller->phase == POLLER_RUNNING && result != ETIMEDOUT) {
         result = pthread_cond_timedwait(&poller->change, &poller->lock.mutex, &deadline);
         if (every_ms != poller->state.every_ms) {
             every_ms = poller->state.every_ms;
-            deadline = deadline_after(every_ms);
+            deadline = weir_deadline_after((int64_t)every_ms);
             result = 0;
         }
     }
@@ -181,7 +148,7 @@ static Status start_locked(Poller *poller, uint64_t every_ms, Error *err)
         poller->phase = POLLER_IDLE;
         poller->state.every_ms = 0;
         weir_database_unref(poller->database); /* not the last: the caller has one */
-        return cannot_make("a thread", failure, err);
+        return weir_error_set(err, WEIR_ERR_NOMEM, "cannot make a thread (error %d)", failure);
     }
     return WEIR_OK;
 }

@@ -6,27 +6,9 @@
 
 #include <errno.h>
 
-static Status cannot_make(int failure, Error *err)
-{
-    return weir_error_set(err, WEIR_ERR_NOMEM, "cannot make a condition variable (error %d)",
-                          failure);
-}
-
 Status weir_news_init(News *news, Error *err)
 {
-    pthread_condattr_t attributes;
-    int failure = pthread_condattr_init(&attributes);
-    if (failure != 0) {
-        return cannot_make(failure, err);
-    }
-    failure = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    if (failure == 0) {
-        failure = pthread_cond_init(&news->arrival, &attributes);
-    }
-    (void)pthread_condattr_destroy(&attributes);
-    if (failure != 0) {
-        return cannot_make(failure, err);
-    }
+    WEIR_TRY(weir_cond_init(&news->arrival, err));
     const Status status = weir_lock_init(&news->lock, LOCK_RANK_LEAF, err);
     if (status != WEIR_OK) {
         (void)pthread_cond_destroy(&news->arrival);
