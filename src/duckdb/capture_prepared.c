@@ -11,16 +11,10 @@
 static char *unquote(Capture *capture, SqlSpan name)
 {
     Error ignored = {0};
-    const char *parts[NAME_MAX_PARTS];
-    size_t count = 0;
-    char *plain = NULL;
     Arena arena;
     weir_arena_init(&arena, capture->mem, 0);
-    const char *const text = weir_arena_strndup(&arena, name.start, name.size, &ignored);
-    if (text != NULL && weir_name_split(&arena, text, parts, &count, &ignored) == WEIR_OK &&
-        count == 1) {
-        plain = weir_mem_strdup(capture->mem, parts[0], &ignored);
-    }
+    const char *const part = weir_capture_name_of(name, &arena);
+    char *const plain = part == NULL ? NULL : weir_mem_strdup(capture->mem, part, &ignored);
     weir_arena_deinit(&arena);
     return plain;
 }

@@ -79,6 +79,24 @@ static bool is_current(const Capture *capture, const CaptureTarget *target)
            target->shape.epoch == weir_engine_epoch(capture->database->engine);
 }
 
+const char *weir_capture_name_of(SqlSpan span, Arena *arena)
+{
+    Error ignored = {0};
+    const char *parts[NAME_MAX_PARTS];
+    size_t count = 0;
+    const char *const text = weir_arena_strndup(arena, span.start, span.size, &ignored);
+    const bool is_one = text != NULL &&
+                        weir_name_split(arena, text, parts, &count, &ignored) == WEIR_OK &&
+                        count == 1;
+    return is_one ? parts[0] : NULL;
+}
+
+bool weir_capture_span_names(SqlSpan span, const char *name, Arena *scratch)
+{
+    const char *const part = weir_capture_name_of(span, scratch);
+    return part != NULL && weir_name_part_equal(part, name);
+}
+
 CaptureTarget *weir_capture_target(Capture *capture, SqlSpan name)
 {
     Error ignored = {0};
@@ -100,6 +118,23 @@ CaptureTarget *weir_capture_target(Capture *capture, SqlSpan name)
         return NULL;
     }
     return target;
+}
+
+/* The first column of the rows, in order, behind which `out` stays NULL. Frees the result. False: they are more
+ * than `most`, or there is no memory. */
+static bool take_texts(duckdb_result *result, const char **out, size_t most, Arena *arena)
+{
+    Error ignored = {0};
+    size_t count = 0;
+    bool is_whole = true;
+    Rows rows = weir_rows(result);
+    while (is_whole && weir_rows_next(&rows)) {
+        out[count] = count < most ? weir_rows_text(&rows, 0, arena, &ignored) : NULL;
+        is_whole = out[count++] != NULL;
+    }
+    weir_rows_deinit(&rows);
+    duckdb_destroy_result(result);
+    return is_whole;
 }
 
 const char *const *weir_capture_replaced_columns(Capture *capture, CaptureTarget *target)
@@ -127,17 +162,7 @@ const char *const *weir_capture_replaced_columns(Capture *capture, CaptureTarget
                                             &result, &ignored) != WEIR_OK) {
         return NULL;
     }
-    Rows rows = weir_rows(&result);
-    size_t count = 0;
-    bool is_whole = true;
-    while (is_whole && weir_rows_next(&rows)) {
-        is_whole = count < MAX_COLUMNS;
-        columns[count] = is_whole ? weir_rows_text(&rows, 0, arena, &ignored) : NULL;
-        is_whole = is_whole && columns[count++] != NULL;
-    }
-    weir_rows_deinit(&rows);
-    duckdb_destroy_result(&result);
-    target->replaced_columns = is_whole ? columns : NULL;
+    target->replaced_columns = take_texts(&result, columns, MAX_COLUMNS, arena) ? columns : NULL;
     return target->replaced_columns;
 }
 
@@ -164,19 +189,7 @@ static const char *const *load_volatile_names(Capture *capture)
                    WEIR_ERR_HOST, &result, &ignored) != WEIR_OK) {
         return NULL;
     }
-    Rows rows = weir_rows(&result);
-    size_t count = 0;
-    bool is_complete = true;
-    while (is_complete && weir_rows_next(&rows)) {
-        is_complete = count < MAX_NAMES;
-        if (is_complete) {
-            names[count] = weir_rows_text(&rows, 0, &capture->arena, &ignored);
-            is_complete = names[count++] != NULL;
-        }
-    }
-    weir_rows_deinit(&rows);
-    duckdb_destroy_result(&result);
-    capture->volatile_names = is_complete ? names : NULL;
+    capture->volatile_names = take_texts(&result, names, MAX_NAMES, &capture->arena) ? names : NULL;
     capture->volatile_epoch = epoch;
     return capture->volatile_names;
 }

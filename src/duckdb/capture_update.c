@@ -65,14 +65,8 @@ static bool read_assignments(SqlSpan set, Assignments *out)
 /* The item that assigns the column; NULL = it keeps its value. */
 static const Assignment *find_assignment(const Assignments *all, const char *name, Arena *scratch)
 {
-    Error ignored = {0};
     for (size_t i = 0; i < all->count; i++) {
-        const SqlSpan column = all->items[i].column;
-        const char *parts[NAME_MAX_PARTS];
-        size_t count = 0;
-        const char *const text = weir_arena_strndup(scratch, column.start, column.size, &ignored);
-        if (text != NULL && weir_name_split(scratch, text, parts, &count, &ignored) == WEIR_OK &&
-            count == 1 && weir_name_part_equal(parts[0], name)) {
+        if (weir_capture_span_names(all->items[i].column, name, scratch)) {
             return &all->items[i];
         }
     }

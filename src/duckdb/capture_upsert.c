@@ -27,16 +27,10 @@ static void put_call(Telling *telling, SqlSpan condition, Buf *sql)
 
 static bool is_listed(SqlSpan list, const char *column, Arena *arena)
 {
-    Error ignored = {0};
     SqlToken token = {.end = list.start};
     while (token.end < list.start + list.size && weir_sql_token_next(&token)) {
-        const char *parts[NAME_MAX_PARTS];
-        size_t count = 0;
-        const char *const text =
-            weir_arena_strndup(arena, token.start, (size_t)(token.end - token.start), &ignored);
-        if (text != NULL && weir_sql_token_is_name(&token) &&
-            weir_name_split(arena, text, parts, &count, &ignored) == WEIR_OK && count == 1 &&
-            weir_name_part_equal(parts[0], column)) {
+        const SqlSpan name = {token.start, (size_t)(token.end - token.start)};
+        if (weir_sql_token_is_name(&token) && weir_capture_span_names(name, column, arena)) {
             return true;
         }
     }

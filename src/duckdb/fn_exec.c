@@ -29,13 +29,11 @@ static Status run_plain(const Execution *execution, const char *sql, Error *err)
     return WEIR_OK;
 }
 
-/* A transaction in a database begins when it is first asked about it: here all do, before the views are
- * brought to what it sees. */
+/* The snapshot is fixed before the views are brought to it. */
 static Status begin(const Execution *execution, Error *err)
 {
     WEIR_TRY(run_plain(execution, "BEGIN", err));
-    WEIR_TRY(weir_query_run(execution->connection,
-                            "SELECT system.main.count(*) FROM system.main.duckdb_tables()", err));
+    WEIR_TRY(weir_query_touch_databases(execution->connection, err));
     return weir_engine_prepare_commit(execution->call->database->engine, err);
 }
 

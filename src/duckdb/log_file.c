@@ -147,21 +147,13 @@ Status weir_log_file_attach(HostTable *table, Error *err)
 
 /* --- the snapshot ----------------------------------------------------------------------------- */
 
-/* DuckDB begins the part of a transaction that is in one database when it is first asked about it: here
- * all are. */
-static Status touch_databases(DuckHost *host, Error *err)
-{
-    return weir_query_run(host->scan,
-                          "SELECT system.main.count(*) FROM system.main.duckdb_tables()", err);
-}
-
 static Status begin_snapshot(DuckHost *host, Error *err)
 {
     if (host->scan != NULL) {
         WEIR_TRY(weir_duck_host_restart_snapshot(host, err));
     }
     WEIR_TRY(weir_duck_host_open_snapshot(host, err));
-    return touch_databases(host, err);
+    return weir_query_touch_databases(host->scan, err);
 }
 
 /* Whether the snapshot is the end that was read. */

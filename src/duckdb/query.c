@@ -142,6 +142,12 @@ Status weir_query_run(duckdb_connection connection, const char *sql, Error *err)
     return WEIR_OK;
 }
 
+Status weir_query_touch_databases(duckdb_connection connection, Error *err)
+{
+    return weir_query_run(connection,
+                          "SELECT system.main.count(*) FROM system.main.duckdb_tables()", err);
+}
+
 /* --- rows ------------------------------------------------------------------------------------- */
 
 Rows weir_rows(duckdb_result *result)

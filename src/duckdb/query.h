@@ -24,6 +24,10 @@ Status weir_query_bound(duckdb_connection connection, const char *sql, const cha
 /* A statement whose rows nobody wants; a failure is WEIR_ERR_HOST. */
 Status weir_query_run(duckdb_connection connection, const char *sql, Error *err) WEIR_MUST_CHECK;
 
+/* Begins the connection's transaction in every database: DuckDB begins it in one when that is first asked
+ * about it, and here all are. */
+Status weir_query_touch_databases(duckdb_connection connection, Error *err) WEIR_MUST_CHECK;
+
 /* Executes a prepared statement, as weir_query. */
 Status weir_query_execute(duckdb_prepared_statement statement, Status code, duckdb_result *out,
                           Error *err) WEIR_MUST_CHECK;
