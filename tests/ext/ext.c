@@ -3,9 +3,11 @@
 
 #include "verify.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 const char *ext_path;
@@ -187,4 +189,18 @@ void adds_up(Db *db, const char *view, const char *columns, int64_t since)
         columns, view, columns, view, (long long)since, columns, view, columns);
     gives(db, sql, "0\n");
     test_free(sql);
+}
+
+bool ext_is_free(const char *path)
+{
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int file = open(path, O_RDWR);
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        _exit(file >= 0 && fcntl(file, F_SETLK, &lock) == 0 ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -32,6 +32,9 @@ void ext_open(Db *db, const char *path);
 /* A path for a database of this test, of which no file exists; the caller frees it. */
 char *ext_new_path(const char *name);
 
+/* True if another process can lock the file: nobody holds it any more. */
+bool ext_is_free(const char *path);
+
 /* Statements on connection 0, and on connection `index`. */
 void run(Db *db, const char *sql);
 void run_on(Db *db, size_t index, const char *sql);

@@ -1,25 +1,7 @@
 /* ext_lifetime.c: closing a database gives its file back at once, whatever was open in it. */
 #include "ext.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-/* True if another process can lock the file: nobody holds it any more. */
-static bool is_free(const char *path)
-{
-    (void)fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        const int file = open(path, O_RDWR);
-        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        _exit(file >= 0 && fcntl(file, F_SETLK, &lock) == 0 ? 0 : 1);
-    }
-    int status = 1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 static bool has_log(const char *path)
 {
@@ -52,9 +34,9 @@ static void closing_frees_the_file_and_merges_the_log(void **state)
         run(&db, "DELETE FROM t WHERE a % 2 = 0");
         run(&db, "INSERT INTO t SELECT i, 'y' FROM range(1500) r(i)");
         verifies(&db, "v");
-        assert_false(is_free(path)); /* the test can tell */
+        assert_false(ext_is_free(path)); /* the test can tell */
         db_close(&db);
-        assert_true(is_free(path));
+        assert_true(ext_is_free(path));
         assert_false(has_log(path));
         ext_open(&db, path);
         gives(&db, "SELECT view FROM dbsp_views() ORDER BY view", "v\nw\n"); /* kept in the file */
@@ -82,7 +64,7 @@ static void a_result_outlives_its_database(void **state)
     assert_int_equal(duckdb_query(db_connection(&db, 0), "SELECT * FROM v ORDER BY g", &result),
                      DuckDBSuccess);
     db_close(&db);
-    assert_true(is_free(path));
+    assert_true(ext_is_free(path));
     idx_t count = 0;
     for (;;) {
         duckdb_data_chunk chunk = duckdb_fetch_chunk(result);
@@ -112,7 +94,7 @@ static void a_prepared_statement_keeps_no_more_than_duckdb_does(void **state)
                      DuckDBSuccess);
     db_close(&db);
     duckdb_destroy_prepare(&statement);
-    assert_true(is_free(path));
+    assert_true(ext_is_free(path));
     db_remove_file(path);
     test_free(path);
 }
@@ -131,7 +113,7 @@ static void the_connection_may_outlive_the_handle(void **state)
     run(&db, "CALL dbsp_create_view('late', 'SELECT count(*) AS n FROM t')");
     verifies(&db, "late");
     db_close(&db);
-    assert_true(is_free(path));
+    assert_true(ext_is_free(path));
     db_remove_file(path);
     test_free(path);
 }
@@ -147,7 +129,7 @@ static void an_attached_file_is_freed_by_detaching(void **state)
     run(db, "INSERT INTO other.t VALUES (2)");
     gives(db, "SELECT count(*) FROM v", "2\n");
     run(db, "DETACH other");
-    assert_true(is_free(path));
+    assert_true(ext_is_free(path));
     assert_false(has_log(path));
     fails(db, "SELECT * FROM v", "DBSP-E304");
     run(db, attach);

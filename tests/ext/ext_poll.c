@@ -2,11 +2,9 @@
  * database. */
 #include "ext.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,27 +89,12 @@ static void its_errors_are_kept(void **state)
 
 /* ---- closing ---------------------------------------------------------------------------------- */
 
-/* True if another process can lock the file. */
-static bool is_free(const char *path)
-{
-    (void)fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        const int file = open(path, O_RDWR);
-        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        _exit(file >= 0 && fcntl(file, F_SETLK, &lock) == 0 ? 0 : 1);
-    }
-    int status = 1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 static void wait_for_file(const char *path)
 {
-    for (int i = 0; i < 1000 && !is_free(path); i++) {
+    for (int i = 0; i < 1000 && !ext_is_free(path); i++) {
         sleep_ms(10);
     }
-    assert_true(is_free(path));
+    assert_true(ext_is_free(path));
 }
 
 static void make(Db *db)
@@ -137,7 +120,7 @@ static void a_file_is_closed_and_opened_while_it_looks(void **state)
         assert_int_equal(number(&db, "SELECT count(*) FROM t"), (int64_t)500 * i);
         wait_until(&db, "SELECT (looks > 2)::INT FROM dbsp_auto_sync_state()");
         db_close(&db);
-        assert_true(is_free(path));
+        assert_true(ext_is_free(path));
     }
     db_remove_file(path);
     test_free(path);
