@@ -4,39 +4,16 @@
  * reads. Each change is one statement; it is over when the views are current. What the views cost is
  * the difference to the same statement on u. */
 #include "bench.h"
-#include "weir.h"
+#include "embedded.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { KEYS = 10000, SQL_SIZE = 1024 };
-
-static void run(WeirDb *db, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void run(WeirDb *db, const char *format, ...)
-{
-    char sql[SQL_SIZE];
-    WeirError err = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(sql, sizeof sql, format, arguments);
-    va_end(arguments);
-    const char *rest = sql;
-    while (*rest != '\0') {
-        if (weir_execute(db, rest, &rest, NULL, &err) != WEIR_OK) {
-            bench_fail("%s: %s", sql, err.message);
-        }
-    }
-}
+enum { KEYS = 10000 };
 
 static WeirDb *open_tables(size_t row_count)
 {
-    WeirDb *db = NULL;
-    WeirError err = {0};
-    if (weir_open(NULL, &db, &err) != WEIR_OK) {
-        bench_fail("%s", err.message);
-    }
+    WeirDb *const db = embedded_open();
     for (int i = 0; i < 2; i++) {
         const char *const table = i == 0 ? "t" : "u";
         run(db, "CREATE TABLE %s(id BIGINT PRIMARY KEY, k INTEGER, v BIGINT)", table);

@@ -2,33 +2,14 @@
  * more views over one table, the latency of a read while another connection writes as fast as it can,
  * and values a second out of a large view. All through libweir. */
 #include "bench.h"
-#include "weir.h"
+#include "embedded.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KEYS = 1000, SQL_SIZE = 1024 };
-
-static void run(WeirDb *db, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void run(WeirDb *db, const char *format, ...)
-{
-    char sql[SQL_SIZE];
-    WeirError err = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(sql, sizeof sql, format, arguments);
-    va_end(arguments);
-    const char *rest = sql;
-    while (*rest != '\0') {
-        if (weir_execute(db, rest, &rest, NULL, &err) != WEIR_OK) {
-            bench_fail("%s: %s", sql, err.message);
-        }
-    }
-}
+enum { KEYS = 1000 };
 
 static double time_of(WeirDb *db, const char *sql)
 {
@@ -39,11 +20,7 @@ static double time_of(WeirDb *db, const char *sql)
 
 static WeirDb *open_table(size_t row_count)
 {
-    WeirDb *db = NULL;
-    WeirError err = {0};
-    if (weir_open(NULL, &db, &err) != WEIR_OK) {
-        bench_fail("%s", err.message);
-    }
+    WeirDb *const db = embedded_open();
     run(db,
         "CREATE TABLE t AS SELECT i AS id, (hash(i) %% %d)::INTEGER AS k, i %% 777 AS v, i / 2 AS "
         "d "
