@@ -48,11 +48,6 @@ struct CdcHistory {
     sqlite3_int64 read_to; /* the last change that was looked at */
 };
 
-static WeirStatus out_of_memory(WeirError *err)
-{
-    return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
-}
-
 static bool is_name(const char *name, const char *other)
 {
     return name != NULL && sqlite3_stricmp(name, other) == 0;
@@ -78,7 +73,7 @@ static WeirStatus read_image(CdcBytes image, char **name, char **sql, WeirError 
         if (type->size == strlen("table") && memcmp(type->data, "table", type->size) == 0) {
             *name = sqlite3_mprintf("%.*s", (int)names->size, (const char *)names->data);
             *sql = sqlite3_mprintf("%.*s", (int)text->size, (const char *)text->data);
-            status = *name == NULL || *sql == NULL ? out_of_memory(err) : WEIR_OK;
+            status = *name == NULL || *sql == NULL ? weir_cdc_out_of_memory(err) : WEIR_OK;
         }
     }
     weir_cdc_record_deinit(&record);
@@ -120,7 +115,7 @@ static WeirStatus add_version(CdcHistory *history, sqlite3_stmt *row, WeirError 
             : sqlite3_realloc64(history->versions, (history->version_count + 1) * sizeof *versions);
     if (versions == NULL) {
         version_deinit(&version);
-        return status != WEIR_OK ? status : out_of_memory(err);
+        return status != WEIR_OK ? status : weir_cdc_out_of_memory(err);
     }
     versions[history->version_count++] = version;
     history->versions = versions;
@@ -212,7 +207,7 @@ static WeirStatus add_column(CdcColumns *columns, const char *text, bool is_stor
     char *const name = sqlite3_mprintf("%s", text);
     if (names == NULL || all_names == NULL || name == NULL) {
         sqlite3_free(name);
-        return out_of_memory(err);
+        return weir_cdc_out_of_memory(err);
     }
     const size_t place = is_stored ? columns->stored_count : columns->all_count;
     memmove(&names[place + 1], &names[place], (columns->all_count - place) * sizeof(char *));
@@ -255,7 +250,7 @@ static WeirStatus create_table(sqlite3 *scratch, const char *sql, bool *is_made,
     sqlite3_finalize(stmt);
     (void)sqlite3_set_authorizer(scratch, NULL, NULL);
     *is_made = rc == SQLITE_DONE;
-    return rc == SQLITE_NOMEM ? out_of_memory(err) : WEIR_OK;
+    return rc == SQLITE_NOMEM ? weir_cdc_out_of_memory(err) : WEIR_OK;
 }
 
 static WeirStatus parse(sqlite3 *scratch, const char *table, const char *sql, CdcColumns **out,
@@ -264,7 +259,7 @@ static WeirStatus parse(sqlite3 *scratch, const char *table, const char *sql, Cd
     CdcColumns *const columns = sqlite3_malloc64(sizeof *columns);
     *out = NULL;
     if (columns == NULL) {
-        return out_of_memory(err);
+        return weir_cdc_out_of_memory(err);
     }
     *columns = (CdcColumns){0};
     WeirStatus status = weir_cdc_run(scratch, err, "BEGIN");
@@ -298,12 +293,12 @@ static WeirStatus find_parsed(CdcHistory *history, const char *table, const char
     Parsed *const parsed =
         sqlite3_realloc64(history->parsed, (history->parsed_count + 1) * sizeof *parsed);
     if (parsed == NULL) {
-        return out_of_memory(err);
+        return weir_cdc_out_of_memory(err);
     }
     history->parsed = parsed;
     Parsed made = {.sql = sqlite3_mprintf("%s", sql)};
     if (made.sql == NULL) {
-        return out_of_memory(err);
+        return weir_cdc_out_of_memory(err);
     }
     const WeirStatus status = parse(history->scratch, table, sql, &made.columns, err);
     if (status != WEIR_OK) {
@@ -393,7 +388,7 @@ static WeirStatus read_current(const CdcHistory *history, const char *table, siz
     if (sql != NULL &&
         !has_blind(history, sqlite3_column_int64(row, 1), next, history->version_count)) {
         *out = sqlite3_mprintf("%s", sql);
-        status = *out == NULL ? out_of_memory(err) : WEIR_OK;
+        status = *out == NULL ? weir_cdc_out_of_memory(err) : WEIR_OK;
     }
     sqlite3_finalize(row);
     return status;
@@ -444,7 +439,7 @@ WeirStatus weir_cdc_history_find(CdcHistory *history, const char *table, sqlite3
     }
     Found *const found = find_place(history, table);
     if (found == NULL) {
-        return out_of_memory(err);
+        return weir_cdc_out_of_memory(err);
     }
     const size_t next = find_next_version(history, change_id);
     if (found->next != next) {
@@ -463,7 +458,7 @@ WeirStatus weir_cdc_history_open(sqlite3 *db, const char *log, CdcHistory **out,
     CdcHistory *const history = sqlite3_malloc64(sizeof *history);
     *out = NULL;
     if (history == NULL) {
-        return out_of_memory(err);
+        return weir_cdc_out_of_memory(err);
     }
     *history = (CdcHistory){.db = db, .log = log, .read_to = -1};
     const WeirStatus status = weir_cdc_open(NULL, CDC_OPEN_CREATE, &history->scratch, err);

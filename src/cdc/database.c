@@ -21,6 +21,11 @@ WeirStatus weir_cdc_fail(WeirError *err, WeirStatus code, const char *format, ..
     return code;
 }
 
+WeirStatus weir_cdc_out_of_memory(WeirError *err)
+{
+    return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
+}
+
 WeirStatus weir_cdc_hint(WeirError *err, const char *hint)
 {
     (void)snprintf(err->hint, sizeof err->hint, "%s", hint);
@@ -31,7 +36,7 @@ WeirStatus weir_cdc_error(sqlite3 *db, WeirError *err)
 {
     switch (sqlite3_errcode(db)) {
     case SQLITE_INTERRUPT: return weir_cdc_fail(err, WEIR_ERR_INTERRUPTED, "interrupted");
-    case SQLITE_NOMEM: return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
+    case SQLITE_NOMEM: return weir_cdc_out_of_memory(err);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         (void)weir_cdc_fail(err, WEIR_ERR_HOST, "%s", sqlite3_errmsg(db));
@@ -107,11 +112,6 @@ WeirStatus weir_cdc_open(const char *path, CdcOpen how, sqlite3 **out, WeirError
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-static WeirStatus out_of_memory(WeirError *err)
-{
-    return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
-}
-
 /* The format is sqlite3_vmprintf's. */
 static WeirStatus prepare(sqlite3 *db, sqlite3_stmt **out, WeirError *err, const char *format,
                           va_list arguments)
@@ -119,7 +119,7 @@ static WeirStatus prepare(sqlite3 *db, sqlite3_stmt **out, WeirError *err, const
     char *const sql = sqlite3_vmprintf(format, arguments);
     *out = NULL;
     if (sql == NULL) {
-        return out_of_memory(err);
+        return weir_cdc_out_of_memory(err);
     }
     const int rc = sqlite3_prepare_v2(db, sql, -1, out, NULL);
     sqlite3_free(sql);
@@ -148,7 +148,7 @@ WeirStatus weir_cdc_text(sqlite3_stmt *row, int column, const char **out, WeirEr
 {
     const bool is_null = sqlite3_column_type(row, column) == SQLITE_NULL;
     *out = is_null ? NULL : (const char *)sqlite3_column_text(row, column);
-    return *out == NULL && !is_null ? out_of_memory(err) : WEIR_OK;
+    return *out == NULL && !is_null ? weir_cdc_out_of_memory(err) : WEIR_OK;
 }
 
 WeirStatus weir_cdc_query_integer(sqlite3 *db, sqlite3_int64 *out, WeirError *err,

@@ -32,6 +32,7 @@ WeirStatus weir_cdc_error(sqlite3 *db, WeirError *err);
 /* Fills err with a failure of our own: printf's format. */
 WeirStatus weir_cdc_fail(WeirError *err, WeirStatus code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+WeirStatus weir_cdc_out_of_memory(WeirError *err);
 
 /* Says what the user can do; returns err's code. */
 WeirStatus weir_cdc_hint(WeirError *err, const char *hint);

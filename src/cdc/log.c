@@ -37,11 +37,6 @@ struct CdcLog {
     sqlite3_int64 data_version; /* 0 = not asked yet */
 };
 
-static WeirStatus out_of_memory(WeirError *err)
-{
-    return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
-}
-
 static void clear_batch(CdcLog *log)
 {
     for (size_t i = 0; i < log->change_count; i++) {
@@ -115,7 +110,7 @@ static WeirStatus read_change(CdcLog *log, sqlite3_stmt *row, size_t *size, Weir
     }
     unsigned char *memory = sqlite3_malloc64(needed);
     if (memory == NULL) {
-        return out_of_memory(err);
+        return weir_cdc_out_of_memory(err);
     }
     change.memory = memory;
     const CdcBytes table = copy_value(row, AT_TABLE, &memory);
@@ -228,11 +223,11 @@ WeirStatus weir_cdc_log_open(sqlite3 *db, const char *table, CdcLog **out, WeirE
     }
     CdcLog *const log = sqlite3_malloc64(sizeof *log);
     if (log == NULL) {
-        return out_of_memory(err);
+        return weir_cdc_out_of_memory(err);
     }
     *log = (CdcLog){.db = db, .version = setting.version, .after = -1};
     log->table = sqlite3_mprintf("%s", setting.table);
-    WeirStatus status = log->table == NULL ? out_of_memory(err) : WEIR_OK;
+    WeirStatus status = log->table == NULL ? weir_cdc_out_of_memory(err) : WEIR_OK;
     if (status == WEIR_OK) {
         status = weir_cdc_history_open(db, log->table, &log->history, err);
     }

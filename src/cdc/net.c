@@ -95,22 +95,15 @@ static WeirStatus put_row(Net *net, const CdcChange *change, const CdcField *own
     return status;
 }
 
-/* A text of an image of sqlite_schema; NULL if it has none. */
-static const CdcField *schema_text(const CdcRecord *image, size_t field)
-{
-    return field < image->count && image->fields[field].type == SQLITE_TEXT ? &image->fields[field]
-                                                                            : NULL;
-}
-
 /* The name in an image of sqlite_schema, if it is that of a table; NULL if not. */
 static const CdcField *table_name(const CdcRecord *image)
 {
     static const char KIND[] = "table";
     const CdcField kind = {
         .type = SQLITE_TEXT, .data = (const unsigned char *)KIND, .size = sizeof KIND - 1};
-    const CdcField *const found = schema_text(image, CDC_SCHEMA_TYPE);
+    const CdcField *const found = weir_cdc_field_text(image, CDC_SCHEMA_TYPE);
     return found != NULL && weir_cdc_field_is_equal(found, &kind)
-               ? schema_text(image, CDC_SCHEMA_NAME)
+               ? weir_cdc_field_text(image, CDC_SCHEMA_NAME)
                : NULL;
 }
 
@@ -148,7 +141,8 @@ static WeirStatus put_schema(Net *net, const CdcChange *change, WeirError *err)
     if (change->after.data != NULL) {
         WEIR_CDC_TRY(weir_cdc_record_read(&net->after_image, change->after, err));
     }
-    WEIR_CDC_TRY(put_row(net, change, schema_text(&net->after_image, CDC_SCHEMA_TABLE_NAME), err));
+    WEIR_CDC_TRY(
+        put_row(net, change, weir_cdc_field_text(&net->after_image, CDC_SCHEMA_TABLE_NAME), err));
     const CdcField *const before = table_name(&net->before_image);
     const CdcField *const after = table_name(&net->after_image);
     if (change->type == CDC_DELETE) {

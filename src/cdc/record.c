@@ -105,7 +105,7 @@ WeirStatus weir_cdc_record_read(CdcRecord *record, CdcBytes bytes, WeirError *er
             return not_a_record(err);
         }
         if (!add_field(record, read_field(serial, body, size))) {
-            return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
+            return weir_cdc_out_of_memory(err);
         }
         at += used;
         body += size;
@@ -117,6 +117,13 @@ void weir_cdc_record_deinit(CdcRecord *record)
 {
     sqlite3_free(record->fields);
     *record = (CdcRecord){0};
+}
+
+const CdcField *weir_cdc_field_text(const CdcRecord *record, size_t field)
+{
+    return field < record->count && record->fields[field].type == SQLITE_TEXT
+               ? &record->fields[field]
+               : NULL;
 }
 
 bool weir_cdc_field_is_equal(const CdcField *a, const CdcField *b)

@@ -36,6 +36,9 @@ typedef struct CdcRecord {
 WeirStatus weir_cdc_record_read(CdcRecord *record, CdcBytes bytes, WeirError *err);
 void weir_cdc_record_deinit(CdcRecord *record);
 
+/* The record's field of that number, if it is a text; otherwise NULL. */
+const CdcField *weir_cdc_field_text(const CdcRecord *record, size_t field);
+
 bool weir_cdc_field_is_equal(const CdcField *a, const CdcField *b);
 
 #endif

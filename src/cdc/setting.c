@@ -106,7 +106,7 @@ WeirStatus weir_cdc_setting_write(sqlite3 *db, const char *mode, const char *tab
     char *const value =
         table == NULL ? sqlite3_mprintf("%s", mode) : sqlite3_mprintf("%s,%s", mode, table);
     if (value == NULL) {
-        return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
+        return weir_cdc_out_of_memory(err);
     }
     const WeirStatus status =
         weir_cdc_run(db, err, "PRAGMA capture_data_changes_default(%Q)", value);
@@ -256,7 +256,7 @@ static WeirStatus capture(sqlite3 *db, const CdcSetting *setting, WeirError *err
 {
     char *const wish = sqlite3_mprintf("id,%s", setting->table);
     if (wish == NULL) {
-        return weir_cdc_fail(err, WEIR_ERR_NOMEM, "out of memory");
+        return weir_cdc_out_of_memory(err);
     }
     const WeirStatus status = weir_cdc_run(db, err, "PRAGMA capture_data_changes_conn(%Q)", wish);
     sqlite3_free(wish);

@@ -176,25 +176,17 @@ static void put_update(Text *line, const CdcImages *images, const CdcChange *cha
     weir_text_puts(line, has_after ? "" : "?");
 }
 
-/* The field of a schema record; NULL if there is no such text. */
-static const CdcField *schema_text(const CdcRecord *record, size_t field)
-{
-    return field < record->count && record->fields[field].type == SQLITE_TEXT
-               ? &record->fields[field]
-               : NULL;
-}
-
 static bool put_schema(Text *line, const CdcImages *images)
 {
     const CdcRecord *const row = images->before.count > 0 ? &images->before : &images->after;
-    const CdcField *const kind = schema_text(row, CDC_SCHEMA_TYPE);
-    const CdcField *const name = schema_text(row, CDC_SCHEMA_NAME);
+    const CdcField *const kind = weir_cdc_field_text(row, CDC_SCHEMA_TYPE);
+    const CdcField *const name = weir_cdc_field_text(row, CDC_SCHEMA_NAME);
     if (kind == NULL || name == NULL) {
         return false;
     }
     const size_t altered = images->updates.count / 2 + CDC_SCHEMA_SQL;
-    const CdcField *sql = schema_text(&images->updates, altered);
-    sql = sql != NULL ? sql : schema_text(&images->after, CDC_SCHEMA_SQL);
+    const CdcField *sql = weir_cdc_field_text(&images->updates, altered);
+    sql = sql != NULL ? sql : weir_cdc_field_text(&images->after, CDC_SCHEMA_SQL);
     weir_text_put_visible(line, (const char *)kind->data, kind->size);
     weir_text_putc(line, ' ');
     weir_text_put_visible(line, (const char *)name->data, name->size);
