@@ -66,7 +66,8 @@ static void host_end(void *context)
     host->scan = NULL;
     weir_lock_release(&host->lock);
     host->is_snapshot_used = false;
-    host->stabilities = NULL;
+    host->functions = (CatalogList){0};
+    host->names = (CatalogList){0};
     host->is_open = false;
     weir_arena_reset(&host->arena);
 }
@@ -218,6 +219,7 @@ Host weir_duck_host_functions(DuckHost *host)
         .begin = host_begin,
         .end = host_end,
         .plan = weir_duck_host_plan,
+        .plan_digest = weir_duck_host_plan_digest,
         .stability = weir_duck_host_stability,
         .resolve_name = weir_duck_host_resolve_name,
         .name_exists = weir_duck_host_name_exists,

@@ -1,13 +1,14 @@
-/* host_plan.c: planning a definition, and the stability of functions.
+/* host_plan.c: planning a definition.
  *
  * The plan comes from json_serialize_plan, which plans but never runs. Its text is bound as a
  * parameter: a literal would be folded when the statement is prepared. The session has the optimizer
  * off (it reads statistics) and a pivot threshold that always gives the form with filters. */
-#include <strings.h>
-
-#include "duckdb/definition.h"
 #include "duckdb/host_priv.h"
 #include "duckdb/query.h"
+
+#define XXH_INLINE_ALL
+#include <strings.h>
+#include <xxhash.h>
 
 /* The planner parses with default options: it does not see this setting, so the plan would not be
  * what the user gets. */
@@ -46,6 +47,7 @@ static Status plan_json(duckdb_connection connection, const char *sql, Arena *ar
         goto done;
     }
     out->json_size = strlen(out->json);
+    out->digest = XXH3_64bits(out->json, out->json_size);
 done:
     weir_rows_deinit(&rows);
     duckdb_destroy_result(&result);
@@ -160,67 +162,22 @@ Status weir_duck_host_plan(void *context, const ViewSettings *settings, const ch
         return WEIR_OK; /* the reader of plans says what is wrong */
     }
     WEIR_TRY(plan_names(connection, sql, arena, out, err));
-    return weir_definition_reads_others(connection, sql, out->json, arena, &out->reads_others, err);
+    return weir_duck_host_reads_others(host, sql, &out->reads_others, err);
 }
 
-/* --- stability -------------------------------------------------------------------------------- */
-
-/* Of overloads the least stable counts. */
-static const char STABILITY_SQL[] =
-    "SELECT function_name, system.main.max(CASE stability WHEN 'CONSISTENT' THEN 1 "
-    "WHEN 'CONSISTENT_WITHIN_QUERY' THEN 2 ELSE 3 END)::BIGINT FROM system.main.duckdb_functions() "
-    "WHERE function_type = 'scalar' GROUP BY 1";
-
-static Status read_stabilities(duckdb_result *result, Arena *arena, StabilityEntry **out,
-                               Error *err)
-{
-    static const FunctionStability VALUES[] = {STABILITY_UNKNOWN, STABILITY_CONSISTENT,
-                                               STABILITY_WITHIN_QUERY, STABILITY_VOLATILE};
-    Status status = WEIR_OK;
-    Rows rows = weir_rows(result);
-    while (weir_rows_next(&rows)) {
-        StabilityEntry *entry = weir_arena_alloc(arena, sizeof *entry, err);
-        char *const name = entry == NULL ? NULL : weir_rows_text(&rows, 0, arena, err);
-        if (name == NULL) {
-            status = err->code;
-            break;
-        }
-        const int64_t value = weir_rows_i64(&rows, 1);
-        WEIR_ASSERT(value >= 1 && value <= 3);
-        *entry = (StabilityEntry){.next = *out, .name = name, .value = VALUES[value]};
-        *out = entry;
-    }
-    weir_rows_deinit(&rows);
-    return status;
-}
-
-static Status load_stabilities(DuckHost *host, Error *err)
-{
-    duckdb_connection connection = NULL;
-    duckdb_result result = {0};
-    WEIR_TRY(weir_duck_host_session(host, NULL, false, &connection, err));
-    WEIR_TRY(weir_query(connection, STABILITY_SQL, WEIR_ERR_HOST, &result, err));
-    StabilityEntry *entries = NULL;
-    const Status status = read_stabilities(&result, &host->arena, &entries, err);
-    duckdb_destroy_result(&result);
-    if (status == WEIR_OK) {
-        host->stabilities = entries;
-    }
-    return status;
-}
-
-Status weir_duck_host_stability(void *context, const char *function, FunctionStability *out,
-                                Error *err)
+Status weir_duck_host_plan_digest(void *context, const ViewSettings *settings, const char *sql,
+                                  uint64_t *out, Error *err)
 {
     DuckHost *const host = context;
-    if (host->stabilities == NULL) {
-        WEIR_TRY(load_stabilities(host, err));
+    duckdb_connection connection = NULL;
+    HostPlan plan = {0};
+    Arena scratch;
+    weir_arena_init(&scratch, host->mem, 0);
+    Status status = weir_duck_host_session(host, settings, true, &connection, err);
+    if (status == WEIR_OK) {
+        status = plan_json(connection, sql, &scratch, &plan, err);
     }
-    *out = STABILITY_UNKNOWN;
-    for (const StabilityEntry *entry = host->stabilities; entry != NULL; entry = entry->next) {
-        if (strcasecmp(entry->name, function) == 0) {
-            *out = entry->value;
-        }
-    }
-    return WEIR_OK;
+    *out = plan.digest;
+    weir_arena_deinit(&scratch);
+    return status;
 }

@@ -15,12 +15,19 @@ typedef struct Session {
     duckdb_connection connection;
 } Session;
 
-/* The stability of a scalar function, in a list of all of them. */
-typedef struct StabilityEntry {
-    struct StabilityEntry *next;
+/* A name of the catalog. */
+typedef struct CatalogName {
+    struct CatalogName *next;
     const char *name;
-    FunctionStability value;
-} StabilityEntry;
+    FunctionStability stability; /* of a scalar function; otherwise STABILITY_UNKNOWN */
+    bool is_macro;               /* not one of DuckDB's own */
+} CatalogName;
+
+/* In the host's arena. */
+typedef struct CatalogList {
+    CatalogName *first;
+    bool is_loaded;
+} CatalogList;
 
 /* log_file.h */
 typedef struct LogFile LogFile;
@@ -40,12 +47,13 @@ struct DuckHost {
     duckdb_prepared_statement plan_statement; /* of scan; NULL until needed */
     duckdb_connection saver; /* its transaction keeps definitions; NULL = none under way */
     Session *sessions;
-    StabilityEntry *stabilities; /* in the arena; NULL = not loaded */
-    HostProgram *programs;       /* those with a prepared statement */
-    Lock lock;                   /* protects scan and sessions against interrupt */
-    Cancel cancel;               /* since begin */
-    bool is_capturing;           /* see view/host.h */
-    uint32_t group_rows;         /* of a baseline group; smaller in tests */
+    CatalogList functions; /* scalar functions, and macros of the user's */
+    CatalogList names;     /* views and types of the user's */
+    HostProgram *programs; /* those with a prepared statement */
+    Lock lock;             /* protects scan and sessions against interrupt */
+    Cancel cancel;         /* since begin */
+    bool is_capturing;     /* see view/host.h */
+    uint32_t group_rows;   /* of a baseline group; smaller in tests */
 };
 
 /* Opens the scan connection and begins its transaction, unless that was done. */
@@ -62,10 +70,17 @@ Status weir_duck_host_session(DuckHost *host, const ViewSettings *settings, bool
 Status weir_duck_settings_copy(Arena *arena, const ViewSettings *settings, ViewSettings *out,
                                Error *err) WEIR_MUST_CHECK;
 
-/* ---- host_plan.c, host_names.c: functions of the vtable -------------------------------------- */
+/* Whether the definition may read DuckDB's own views or types or call macros, so that its plan may
+ * change without its text. True too often costs time. */
+Status weir_duck_host_reads_others(DuckHost *host, const char *sql, bool *out, Error *err)
+    WEIR_MUST_CHECK;
+
+/* ---- host_plan.c, host_functions.c, host_names.c: functions of the vtable --------------------- */
 
 Status weir_duck_host_plan(void *context, const ViewSettings *settings, const char *sql,
                            Arena *arena, HostPlan *out, Error *err) WEIR_MUST_CHECK;
+Status weir_duck_host_plan_digest(void *context, const ViewSettings *settings, const char *sql,
+                                  uint64_t *out, Error *err) WEIR_MUST_CHECK;
 Status weir_duck_host_stability(void *context, const char *function, FunctionStability *out,
                                 Error *err) WEIR_MUST_CHECK;
 Status weir_duck_host_resolve_name(void *context, const ViewSettings *settings, const char *name,

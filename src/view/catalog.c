@@ -77,6 +77,21 @@ void weir_engine_mark_dependents(Engine *engine, const View *base)
     }
 }
 
+void weir_engine_mark_sources(Engine *engine, const View *top)
+{
+    for (size_t i = 0; i < engine->view_count; i++) {
+        engine->views[i]->is_marked = top == NULL || engine->views[i] == top;
+    }
+    for (size_t i = engine->view_count; i-- > 0;) { /* what a view reads comes before it */
+        const View *const view = engine->views[i];
+        for (size_t k = 0; view->is_marked && k < view->input_count; k++) {
+            if (view->inputs[k].view != NULL) {
+                view->inputs[k].view->is_marked = true;
+            }
+        }
+    }
+}
+
 /* The first of the view's own and its inputs' failures. */
 static const View *view_find_culprit(const View *view)
 {

@@ -187,9 +187,19 @@ static void apply_beside_baselines(Engine *engine, const EngineCommit *commit)
     weir_engine_advance_views(engine);
 }
 
+/* What cannot be looked at now is looked at when it is read. */
+static void plan_all_again(Engine *engine)
+{
+    Error failure = {0};
+    weir_engine_make_plans_due(engine, NULL);
+    if (weir_engine_plan_again(engine, &failure) != WEIR_OK) {
+        engine->notice = failure;
+    }
+}
+
 static Status apply(Engine *engine, const EngineCommit *commit, Error *err)
 {
-    if (engine->table_count == 0 ||
+    if ((engine->table_count == 0 && engine->view_count == 0) ||
         (commit->change_count == 0 && !commit->is_unknown && !commit->has_definitions)) {
         return WEIR_OK;
     }
@@ -203,7 +213,7 @@ static Status apply(Engine *engine, const EngineCommit *commit, Error *err)
         apply_beside_baselines(engine, commit);
     }
     if (commit->has_definitions) {
-        weir_engine_plan_again(engine);
+        plan_all_again(engine);
     }
     engine->host.end(engine->host.context);
     return WEIR_OK;
@@ -212,7 +222,7 @@ static Status apply(Engine *engine, const EngineCommit *commit, Error *err)
 Status weir_engine_prepare_commit(Engine *engine, Error *err)
 {
     weir_engine_enter(engine);
-    const Status status = weir_engine_freshen(engine, err);
+    const Status status = weir_engine_freshen(engine, NULL, err);
     weir_lock_release(&engine->lock);
     return status;
 }

@@ -1,8 +1,5 @@
-/* create.c: creating, replacing, refreshing and dropping views. */
+/* create.c: creating, replacing and dropping views. */
 #include "view/engine_priv.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 /* A definition that names the view being made is told so, instead of "does not exist". */
 static void explain_self_reference(const TableName *name, Error *err)
@@ -246,11 +243,7 @@ Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateR
         status = err->code;
         goto done;
     }
-    if (spec->replace_if == REPLACE_OTHER_PLAN && old != NULL && !old->has_lost_others &&
-        view->plan_hash == old->plan_hash) {
-        goto done;
-    }
-    if (spec->replace_if == REPLACE_SAME_SOURCES) {
+    if (spec->keeps_sources) {
         WEIR_CHECK(check_sources(view, old, err));
     }
     WEIR_CHECK(catch_up_for(engine, view, err));
@@ -291,130 +284,6 @@ Status weir_engine_create(Engine *engine, const CreateSpec *spec, CreateResult *
     }
     weir_lock_release(&engine->lock);
     return status;
-}
-
-/* The same definition again. */
-static Status make_again(Engine *engine, const View *view, ReplaceIf replace_if,
-                         CreateResult *result, Error *err)
-{
-    Status status = WEIR_OK;
-    Buf full_name;
-    Arena scratch;
-    weir_buf_init(&full_name, engine->mem, 1 << 16);
-    weir_arena_init(&scratch, engine->mem, 0);
-    weir_name_put_sql(&full_name, &view->name);
-    WEIR_CHECK(weir_buf_status(&full_name, err));
-    CreateSpec spec = {.name = full_name.data,
-                       .sql = weir_arena_strdup(&scratch, view->sql, err),
-                       .settings = view->settings,
-                       .mode = CREATE_OR_REPLACE,
-                       .is_saved = true,
-                       .replace_if = replace_if};
-    status = spec.sql == NULL ? err->code : WEIR_OK;
-    WEIR_CHECK(status);
-    WEIR_CHECK(weir_engine_create_locked(engine, &spec, result, err));
-done:
-    weir_buf_deinit(&full_name);
-    weir_arena_deinit(&scratch);
-    return status;
-}
-
-static Status refresh_locked(Engine *engine, const char *name, CreateResult *result, Error *err)
-{
-    View *view = NULL;
-    WEIR_TRY(weir_engine_get_view(engine, name, &view, err));
-    return make_again(engine, view, REPLACE_ANYWAY, result, err);
-}
-
-Status weir_engine_refresh(Engine *engine, const char *name, uint64_t *row_count, Error *err)
-{
-    CreateResult result = {0};
-    weir_engine_enter(engine);
-    atomic_fetch_add(&engine->epoch, 1);
-    Status status = engine->host.begin(engine->host.context, err);
-    if (status == WEIR_OK) {
-        status = refresh_locked(engine, name, &result, err);
-        engine->host.end(engine->host.context);
-    }
-    weir_lock_release(&engine->lock);
-    if (row_count != NULL) {
-        *row_count = result.row_count;
-    }
-    return status;
-}
-
-/* What is wrong with the tables that the view reads, as a number; 0 = nothing. */
-static uint64_t hash_table_errors(const View *view)
-{
-    uint64_t hash = 0;
-    for (size_t i = 0; i < view->input_count; i++) {
-        const TrackedTable *const table = view->inputs[i].table;
-        if (table != NULL && table->error.code == WEIR_ERR_SOURCE_CHANGED) {
-            hash = hash * 31 + XXH3_64bits(table->error.message, strlen(table->error.message));
-        }
-    }
-    return hash;
-}
-
-static View *find_view_to_bind_again(Engine *engine)
-{
-    for (size_t i = 0; i < engine->view_count; i++) {
-        View *const view = engine->views[i];
-        const uint64_t errors = view->is_broken ? hash_table_errors(view) : 0;
-        if (errors != 0 && errors != view->bound_against) {
-            view->bound_against = errors;
-            return view;
-        }
-    }
-    return NULL;
-}
-
-void weir_engine_bind_again(Engine *engine)
-{
-    for (View *view = find_view_to_bind_again(engine); view != NULL;
-         view = find_view_to_bind_again(engine)) {
-        Error err = {0};
-        CreateResult ignored = {0};
-        atomic_fetch_add(&engine->epoch, 1);
-        if (make_again(engine, view, REPLACE_SAME_SOURCES, &ignored, &err) ==
-            WEIR_ERR_INTERRUPTED) {
-            view->bound_against = 0;
-            return;
-        }
-    }
-}
-
-static View *find_view_to_plan_again(Engine *engine)
-{
-    for (size_t i = 0; i < engine->view_count; i++) {
-        View *const view = engine->views[i];
-        if (view->reads_others && !view->is_planned) {
-            view->is_planned = true;
-            return view;
-        }
-    }
-    return NULL;
-}
-
-void weir_engine_plan_again(Engine *engine)
-{
-    for (size_t i = 0; i < engine->view_count; i++) {
-        engine->views[i]->is_planned = false;
-    }
-    for (View *view = find_view_to_plan_again(engine); view != NULL;
-         view = find_view_to_plan_again(engine)) {
-        Error err = {0};
-        CreateResult ignored = {0};
-        const Status status = make_again(engine, view, REPLACE_OTHER_PLAN, &ignored, &err);
-        if (status == WEIR_ERR_INTERRUPTED || status == WEIR_ERR_NOMEM) {
-            return;
-        }
-        if (status != WEIR_OK && !view->is_broken) {
-            weir_view_break(engine, view, &err);
-            view->has_lost_others = true;
-        }
-    }
-    weir_engine_find_culprits(engine);
 }
 
 /* ---- dropping ------------------------------------------------------------------------------- */

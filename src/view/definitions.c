@@ -45,29 +45,29 @@ typedef struct Creation {
     size_t count;
 } Creation;
 
-/* Creates one; it is the one that the catalog did not have before. */
+/* Creates one. Its name is found out first: what was made must not be lost sight of. */
 static Status create_next(Creation *made, const CreateSpec *spec, Error *err)
 {
     Engine *const engine = made->engine;
     CreateSpec own = *spec;
     CreateResult ignored = {0};
+    TableName name = {0};
+    Arena scratch;
     own.mode = CREATE_NEW;
     own.is_saved_later = true;
-    if (weir_engine_create_locked(engine, &own, &ignored, err) != WEIR_OK) {
-        return weir_error_wrap(err, "view %s", spec->name);
-    }
-    Arena scratch;
-    TableName name = {0};
     weir_arena_init(&scratch, engine->mem, 0);
     Status status = engine->host.resolve_name(engine->host.context, &spec->settings, spec->name,
                                               &scratch, &name, err);
-    made->views[made->count] =
-        status == WEIR_OK ? weir_engine_find_view_exact(engine, &name) : NULL;
+    if (status == WEIR_OK) {
+        status = weir_engine_create_locked(engine, &own, &ignored, err);
+    }
+    if (status == WEIR_OK) {
+        made->views[made->count] = weir_engine_find_view_exact(engine, &name);
+        WEIR_ASSERT(made->views[made->count] != NULL);
+        made->count++;
+    }
     weir_arena_deinit(&scratch);
-    WEIR_TRY(status);
-    WEIR_VERIFY(made->views[made->count] != NULL, err);
-    made->count++;
-    return WEIR_OK;
+    return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, "view %s", spec->name);
 }
 
 static Status create_each(Creation *made, const CreateSpec *specs, size_t count, Error *err)

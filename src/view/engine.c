@@ -119,21 +119,26 @@ static Status get_table(Engine *engine, const char *name, TrackedTable **out, Er
     return err->code;
 }
 
-/* Views that the pass has stopped, or whose definitions mean something else now, go on if they can. */
-static void end_pass(Engine *engine)
+/* Views that the pass has stopped, or whose definitions mean something else now, go on if they can.
+ * status, err: what the pass came to. */
+static Status end_pass(Engine *engine, Status status, Error *err)
 {
+    Error failure = {0};
     weir_engine_bind_again(engine);
-    weir_engine_plan_again(engine);
+    if (weir_engine_plan_again(engine, &failure) != WEIR_OK && status == WEIR_OK) {
+        *err = failure;
+        status = failure.code;
+    }
     engine->host.end(engine->host.context);
+    return status;
 }
 
 /* A pass of its own. only = NULL: over all tables that are not synced by hand. */
 static Status run_pass(Engine *engine, TrackedTable *only, uint64_t *changed_rows, Error *err)
 {
     WEIR_TRY(engine->host.begin(engine->host.context, err));
-    const Status status = weir_engine_propagate(engine, only, changed_rows, err);
-    end_pass(engine);
-    return status;
+    weir_engine_make_plans_due(engine, NULL);
+    return end_pass(engine, weir_engine_propagate(engine, only, changed_rows, err), err);
 }
 
 static Status sync_locked(Engine *engine, const char *table_name, uint64_t *changed_rows,
@@ -143,7 +148,7 @@ static Status sync_locked(Engine *engine, const char *table_name, uint64_t *chan
     if (table_name != NULL) {
         WEIR_TRY(get_table(engine, table_name, &table, err));
     }
-    if (engine->table_count == 0) {
+    if (engine->table_count == 0 && engine->view_count == 0) {
         return WEIR_OK;
     }
     weir_table_believe(engine, table, false); /* by its name, it is compared as a whole */
@@ -192,21 +197,43 @@ static bool needs_pass(Engine *engine)
            (has_due_view(engine) || !weir_table_are_unchanged(engine));
 }
 
-Status weir_engine_freshen(Engine *engine, Error *err)
+/* Whether a definition may mean something else than when it was planned: that of `top` or of a view that
+ * it reads (NULL = of any). Where every statement passes through us, that is known already. */
+static bool needs_plans(Engine *engine, const View *top)
 {
-    if (!needs_pass(engine)) {
+    if (!engine->auto_sync) {
+        return false;
+    }
+    if (!engine->host.is_capturing) {
+        weir_engine_make_plans_due(engine, top);
+    }
+    return weir_engine_is_plan_due(engine);
+}
+
+Status weir_engine_freshen(Engine *engine, const char *name, Error *err)
+{
+    const View *const view = name == NULL ? NULL : weir_engine_find_view(engine, name);
+    const bool is_planning = view != NULL && needs_plans(engine, view);
+    const bool is_pass = needs_pass(engine);
+    if (!is_planning && !is_pass) {
         return WEIR_OK;
     }
     WEIR_TRY(engine->host.begin(engine->host.context, err));
-    const Status status = weir_engine_catch_up(engine, err);
-    end_pass(engine);
-    return status;
+    const Status status = is_pass ? weir_engine_catch_up(engine, err) : WEIR_OK;
+    return end_pass(engine, status, err);
 }
 
 static Status poll_locked(Engine *engine, Error *err)
 {
     uint64_t changed = 0;
-    return needs_pass(engine) ? run_pass(engine, NULL, &changed, err) : WEIR_OK;
+    const bool is_planning = needs_plans(engine, NULL);
+    const bool is_pass = needs_pass(engine);
+    if (!is_planning && !is_pass) {
+        return WEIR_OK;
+    }
+    WEIR_TRY(engine->host.begin(engine->host.context, err));
+    const Status status = is_pass ? weir_engine_propagate(engine, NULL, &changed, err) : WEIR_OK;
+    return end_pass(engine, status, err);
 }
 
 Status weir_engine_poll(Engine *engine, bool *has_stepped, Error *err)

@@ -28,13 +28,6 @@ void weir_engine_restore(Engine *engine);
 
 typedef enum CreateMode { CREATE_NEW, CREATE_IF_MISSING, CREATE_OR_REPLACE } CreateMode;
 
-/* What CREATE_OR_REPLACE asks of the view that is there. */
-typedef enum ReplaceIf {
-    REPLACE_ANYWAY,
-    REPLACE_SAME_SOURCES, /* the new plan reads the same columns and gives the same ones; or it fails */
-    REPLACE_OTHER_PLAN, /* the new plan is another one; or nothing is done */
-} ReplaceIf;
-
 typedef struct CreateSpec {
     const char *name; /* possibly qualified and quoted */
     const char *sql;  /* one SELECT */
@@ -42,7 +35,8 @@ typedef struct CreateSpec {
     CreateMode mode;
     bool is_saved;       /* the database keeps the definition already */
     bool is_saved_later; /* the caller sees to it that it does */
-    ReplaceIf replace_if;
+    bool keeps_sources; /* of a view that is replaced: the new plan reads the same columns and gives
+                            the same ones; or it fails */
 } CreateSpec;
 
 typedef struct CreateResult {

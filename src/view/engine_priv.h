@@ -88,12 +88,12 @@ typedef struct View {
     bool has_changed; /* the pass under way changed its contents */
     Error reason;
     bool reads_others;    /* definitions of the database's, which may be replaced */
-    bool is_planned;      /* compared with the database's definitions in this pass */
+    bool is_plan_due;     /* one of them may have been, and was not looked at yet */
     bool has_lost_others; /* broken since one of them is gone, or fits no longer */
-    uint64_t plan_hash;
+    uint64_t plan_digest;
     uint64_t bound_against;     /* what was wrong with its tables when it was last bound again */
     const struct View *culprit; /* the first view at or below it that cannot be read; NULL = none */
-    bool is_marked;             /* by weir_engine_mark_dependents */
+    bool is_marked;             /* by weir_engine_mark_dependents or _mark_sources */
     Feed feed;
     pthread_rwlock_t content_lock;
     bool has_content_lock;
@@ -267,6 +267,9 @@ Status weir_engine_get_view(Engine *engine, const char *name, View **out, Error 
 
 /* Sets is_marked of every view: whether it reads `base`, directly or through others. */
 void weir_engine_mark_dependents(Engine *engine, const View *base);
+
+/* The same of `top` and what it reads. NULL = every view. */
+void weir_engine_mark_sources(Engine *engine, const View *top);
 void weir_engine_sort_views(Engine *engine);
 
 /* The table's views cannot follow it, for the reason in table->error. */
@@ -308,18 +311,24 @@ void weir_engine_abort_saving(Engine *engine);
 /* Takes a view that no other one reads out of the catalog. Its readers have their own copies. */
 void weir_engine_drop_one(Engine *engine, View *view);
 
-/* create.c: lock held, inside host begin .. end. */
-
-/* Views that stopped because a table was altered: those whose own columns are untouched go on. Each is
- * tried once until something else is wrong with its tables. */
-void weir_engine_bind_again(Engine *engine);
-
-/* Views that read definitions of the database's are planned again, and filled again if the plan is
- * another one. */
-void weir_engine_plan_again(Engine *engine);
-
 Status weir_engine_create_locked(Engine *engine, const CreateSpec *spec, CreateResult *result,
                                  Error *err) WEIR_MUST_CHECK;
+
+/* ---- the same definition again (again.c): lock held ------------------------------------------- */
+
+/* Views that stopped because a table was altered: those whose own columns are untouched go on. Each is
+ * tried once until something else is wrong with its tables. Inside host begin .. end. */
+void weir_engine_bind_again(Engine *engine);
+
+/* Of `top` and the views that it reads (NULL = of all), those that read definitions of the database's are
+ * due to be planned again. */
+void weir_engine_make_plans_due(Engine *engine, const View *top);
+bool weir_engine_is_plan_due(Engine *engine);
+
+/* Plans what is due, and fills a view again if its plan is another one. A view whose definition has no
+ * meaning any more is broken. Fails for want of memory or if interrupted: what was not looked at stays
+ * due. Inside host begin .. end. */
+Status weir_engine_plan_again(Engine *engine, Error *err) WEIR_MUST_CHECK;
 
 /* ---- the sync pass (propagate.c) ------------------------------------------------------------- */
 
@@ -335,8 +344,9 @@ Status weir_engine_catch_up(Engine *engine, Error *err) WEIR_MUST_CHECK;
 Status weir_engine_prepare_table(Engine *engine, const TableName *name, const char *const *columns,
                                  size_t count, Error *err) WEIR_MUST_CHECK;
 
-/* What reading does first: catch up, unless auto-sync is off. Lock held. */
-Status weir_engine_freshen(Engine *engine, Error *err) WEIR_MUST_CHECK;
+/* What reading a view does first, unless auto-sync is off: catches up, and looks whether its definition
+ * means something else now. NULL = only the tables. Lock held. */
+Status weir_engine_freshen(Engine *engine, const char *name, Error *err) WEIR_MUST_CHECK;
 
 /* ---- waiting for changes (news.c) -------------------------------------------------------------- */
 

@@ -36,7 +36,8 @@ typedef struct HostPlan {
     size_t json_size;
     size_t column_count;
     const char *const *column_names; /* as CREATE VIEW would name them */
-    bool reads_others;               /* views or macros of the database, which can be replaced */
+    uint64_t digest;                 /* see plan_digest */
+    bool reads_others; /* views, macros or types of the database, which can be replaced */
 } HostPlan;
 
 /* A followed table: the host keeps what it needs to find changes (a baseline, unless it captures). */
@@ -78,6 +79,11 @@ typedef struct Host {
     /* Plans a definition. Refused with WEIR_ERR_PLAN, _UNKNOWN_TABLE, _NOT_A_SELECT, ... */
     Status (*plan)(void *context, const ViewSettings *settings, const char *sql, Arena *arena,
                    HostPlan *out, Error *err);
+
+    /* A digest of what plan would give now: the same as that plan's, or something else is planned. A
+     * definition that cannot be planned has one too. */
+    Status (*plan_digest)(void *context, const ViewSettings *settings, const char *sql,
+                          uint64_t *out, Error *err);
     Status (*stability)(void *context, const char *function, FunctionStability *out, Error *err);
 
     /* Completes a possibly qualified, possibly quoted view name with the session's catalog and

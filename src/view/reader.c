@@ -194,7 +194,7 @@ Status weir_engine_read(Engine *engine, const char *name, ViewReader **out, Erro
 {
     *out = NULL;
     weir_engine_enter(engine);
-    Status status = weir_engine_freshen(engine, err);
+    Status status = weir_engine_freshen(engine, name, err);
     if (status == WEIR_OK) {
         status = read_locked(engine, name, out, err);
     }
@@ -211,7 +211,7 @@ Status weir_engine_read_changes(Engine *engine, const char *name, int64_t since,
 {
     *out = NULL;
     weir_engine_enter(engine);
-    Status status = weir_engine_freshen(engine, err);
+    Status status = weir_engine_freshen(engine, name, err);
     if (status == WEIR_OK) {
         status = read_changes_locked(engine, name, since, out, err);
     }

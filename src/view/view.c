@@ -3,9 +3,6 @@
 
 #include <time.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 double weir_now_ms(void)
 {
     struct timespec now;
@@ -55,7 +52,7 @@ static Status view_plan(Engine *engine, View *view, Error *err)
     const PlanEnv env = {
         .mem = engine->mem, .stability = engine->host.stability, .context = engine->host.context};
     view->reads_others = host_plan.reads_others;
-    view->plan_hash = XXH3_64bits(host_plan.json, host_plan.json_size);
+    view->plan_digest = host_plan.digest;
     WEIR_TRY(weir_plan_new(&env, host_plan.json, host_plan.json_size, &view->plan, err));
     return view_set_schema(view, &host_plan, err);
 }

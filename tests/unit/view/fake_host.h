@@ -41,6 +41,7 @@ typedef enum FakeCall {
     FAKE_NOTHING,
     FAKE_BEGIN,
     FAKE_PLAN,
+    FAKE_PLAN_DIGEST,
     FAKE_OPEN,
     FAKE_FOLLOW,
     FAKE_SYNC,      /* before anything is compared */
@@ -60,7 +61,9 @@ typedef struct FakeHost {
     char *plans_text;      /* owned */
     FakePlan plans[FAKE_PLANS_MAX];
     size_t plan_count;
-    bool is_open; /* between begin and end */
+    bool reads_others;    /* so every definition says */
+    uint64_t plan_digest; /* of every definition */
+    bool is_open;         /* between begin and end */
     size_t open_tables;
     FakeCall fail_call;
     Status fail_code;
@@ -204,10 +207,43 @@ static inline Status fake_plan(void *context, const ViewSettings *settings, cons
         if (strcmp(fake->plans[i].name, sql) == 0) {
             out->json = fake->plans[i].json;
             out->json_size = strlen(out->json);
+            out->digest = fake->plan_digest;
+            out->reads_others = fake->reads_others;
             return fake_columns(fake->plans[i].columns, arena, out, err);
         }
     }
     return weir_error_set(err, WEIR_ERR_PLAN, "no plan %s", sql);
+}
+
+/* The definition `name` means what `other` does, and the other way round. */
+static inline void fake_exchange_plans(FakeHost *fake, const char *name, const char *other)
+{
+    FakePlan *places[2] = {0};
+    for (size_t i = 0; i < fake->plan_count; i++) {
+        if (strcmp(fake->plans[i].name, name) == 0) {
+            places[0] = &fake->plans[i];
+        } else if (strcmp(fake->plans[i].name, other) == 0) {
+            places[1] = &fake->plans[i];
+        }
+    }
+    assert_non_null(places[0]);
+    assert_non_null(places[1]);
+    const FakePlan kept = *places[0];
+    *places[0] = (FakePlan){kept.name, places[1]->columns, places[1]->json};
+    *places[1] = (FakePlan){places[1]->name, kept.columns, kept.json};
+    fake->plan_digest++;
+}
+
+static inline Status fake_plan_digest(void *context, const ViewSettings *settings, const char *sql,
+                                      uint64_t *out, Error *err)
+{
+    FakeHost *const fake = context;
+    WEIR_UNUSED(settings);
+    WEIR_UNUSED(sql);
+    assert_true(fake->is_open);
+    WEIR_TRY(fake_check(fake, FAKE_PLAN_DIGEST, err));
+    *out = fake->plan_digest;
+    return WEIR_OK;
 }
 
 static inline Status fake_stability(void *context, const char *function, FunctionStability *out,
@@ -422,6 +458,7 @@ static inline Host fake_functions(FakeHost *fake)
         .begin = fake_begin,
         .end = fake_end,
         .plan = fake_plan,
+        .plan_digest = fake_plan_digest,
         .stability = fake_stability,
         .resolve_name = fake_resolve_name,
         .name_exists = fake_name_exists,

@@ -305,6 +305,37 @@ static void a_failed_creation_leaves_nothing(void **state)
     }
 }
 
+/* Nothing has changed in a table. Until the new meaning is known nothing is read. */
+static void a_definition_that_means_something_else_is_followed(void **state)
+{
+    static const FakeCall CALLS[] = {FAKE_PLAN_DIGEST, FAKE_PLAN};
+    static const Status CODES[] = {WEIR_ERR_NOMEM, WEIR_ERR_INTERRUPTED};
+    World *w = *state;
+    Bag base;
+    ViewReader *reader = NULL;
+    w->fake.reads_others = true;
+    world_create(w, "base", "sum");
+    world_create(w, "over", "over");
+    fake_exchange_plans(&w->fake, "sum", "rows");
+    for (size_t i = 0; i < 4; i++) {
+        fake_fail(&w->fake, CALLS[i / 2], CODES[i % 2]);
+        assert_int_equal(weir_engine_read(w->engine, "over", &reader, &w->err), CODES[i % 2]);
+        assert_null(reader);
+    }
+    define(w, "rows", NULL, &base);
+    check_view(w, "over", "over", &base);
+    check_view(w, "base", "rows", NULL);
+    fake_fail(&w->fake, FAKE_PLAN_DIGEST, WEIR_ERR_PLAN); /* it means nothing */
+    assert_int_equal(weir_engine_read(w->engine, "base", &reader, &w->err), WEIR_ERR_BROKEN);
+    fake_insert(&w->fake, "t", 2, 2); /* which does not give it a meaning */
+    fake_fail(&w->fake, FAKE_PLAN, WEIR_ERR_PLAN);
+    assert_int_equal(weir_engine_read(w->engine, "over", &reader, &w->err), WEIR_ERR_BROKEN);
+    check_view(w, "base", "rows", NULL);
+    fake_exchange_plans(&w->fake, "sum", "rows");
+    ASSERT_OK(world_sync(w), &w->err);
+    check_view(w, "base", "sum", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +364,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_table_that_is_gone_breaks_its_views_until_it_is_back,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_failed_creation_leaves_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_definition_that_means_something_else_is_followed, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
