@@ -80,7 +80,8 @@ WEIR_API bool weir_is_complete(const char *sql);
  * left rows on which a definition fails. */
 WEIR_API bool weir_take_warning(WeirDb *db, WeirError *out);
 
-/* Makes the running statement fail with WEIR_ERR_INTERRUPTED as soon as it can. Any thread. */
+/* Makes the connection's running statement fail with WEIR_ERR_INTERRUPTED as soon as it can. Any thread.
+ * While that statement waits for another connection's, which fills views, it is that one that fails. */
 WEIR_API void weir_interrupt(WeirDb *db);
 
 /* How far the filling of a view has come: rows read of those expected, as far as that is known. It is

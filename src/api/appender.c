@@ -139,8 +139,10 @@ WeirStatus weir_appender_flush(WeirAppender *appender, WeirError *err)
     if (appender->row_count == 0) {
         return WEIR_OK;
     }
+    atomic_fetch_add(&appender->db->running, 1);
     const Status status = weir_capture_flush(appender->db->capture, appender->table,
                                              appender->appender, appender->row_count, err);
+    atomic_fetch_sub(&appender->db->running, 1);
     appender->row_count = 0;
     appender->bytes = 0;
     if (status != WEIR_OK) {

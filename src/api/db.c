@@ -130,11 +130,14 @@ void weir_close(WeirDb *db)
     weir_open_database_unref(shared);
 }
 
-/* The statement of the session, and what Weir runs for it. */
+/* The statement of the session, and what Weir runs for it. The views are worked on for one connection at
+ * a time: if this one waits for another, it is that one's work that ends. */
 void weir_interrupt(WeirDb *db)
 {
     duckdb_interrupt(db->connection);
-    weir_duck_host_interrupt(db->database->host);
+    if (atomic_load(&db->running) > 0) {
+        weir_duck_host_interrupt(db->database->host);
+    }
 }
 
 void weir_set_progress(WeirDb *db, WeirProgress progress, void *user)
@@ -279,7 +282,9 @@ WeirStatus weir_execute(WeirDb *db, const char *sql, const char **tail, WeirResu
         *out = NULL;
     }
     if (status == WEIR_OK) {
+        atomic_fetch_add(&db->running, 1);
         status = run_statement(db, &statement, &arena, &result, err);
+        atomic_fetch_sub(&db->running, 1);
     }
     weir_arena_deinit(&arena);
     if (out != NULL) {

@@ -19,6 +19,7 @@ struct WeirDb {
     WeirDatabase *database; /* the shared one */
     Mem *mem;               /* the database's */
     Capture *capture;
+    _Atomic unsigned running; /* calls that may work on views */
 };
 
 struct WeirResult {

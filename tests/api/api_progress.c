@@ -71,11 +71,34 @@ static void the_callback_may_interrupt(void **state)
     weir_close(db);
 }
 
+static void interrupt_other(void *user, const char *view, uint64_t rows_done,
+                            uint64_t rows_expected)
+{
+    (void)view;
+    (void)rows_done;
+    (void)rows_expected;
+    weir_interrupt(user);
+}
+
+static void a_connection_interrupts_only_its_own_statement(void **state)
+{
+    (void)state;
+    WeirDb *const db = open_rows();
+    WeirDb *const other = api_connect(db);
+    gives(other, "SELECT count(*) FROM u", "5000\n");
+    weir_set_progress(db, interrupt_other, other);
+    run(db, "CREATE MATERIALIZED VIEW v AS SELECT a FROM t");
+    gives(db, "SELECT count(*) FROM v", "100000\n");
+    weir_close(other);
+    weir_close(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rows_of_all_inputs_are_counted),
         cmocka_unit_test(the_callback_may_interrupt),
+        cmocka_unit_test(a_connection_interrupts_only_its_own_statement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
