@@ -29,7 +29,7 @@ for program in bench_capture bench_live; do
     # shellcheck disable=SC2086
     "$build/bench/$program" $mode
 done
-for program in bench_populate bench_commit bench_wal; do
+for program in bench_populate bench_commit bench_follow bench_wal; do
     # shellcheck disable=SC2086
     "$build/bench/$program" $mode --ext "$build/dbsp.duckdb_extension"
 done
