@@ -105,7 +105,9 @@ static void run_set(sqlite3_context *context, int argument_count, sqlite3_value 
     }
     char *message = NULL;
     const bool is_default = sqlite3_value_int(arguments[1]) != 0;
+    sqlite3BtreeEnterAll(db); /* schemas may be shared with other connections */
     const int rc = set_capture(db, mode, table_name, is_default, &message);
+    sqlite3BtreeLeaveAll(db);
     if (rc == SQLITE_OK && (!is_default || mode != CAPTURE_OFF)) {
         db->weir->is_set = true;
         db->weir->may_have_default = false;
