@@ -61,25 +61,29 @@ Status sql_auto_sync_state(const SqlCall *call, SqlRun *run, Error *err)
     return weir_grid_status(&run->grid, err);
 }
 
+static bool is_given(const SqlCall *call, const char *flag)
+{
+    const SqlArgument *const argument = weir_sql_argument(call, flag);
+    return argument->is_set && argument->flag;
+}
+
 /* table, row_count */
 Status sql_track(const SqlCall *call, SqlRun *run, Error *err)
 {
-    const char *const name = weir_sql_text(call, "name");
-    const SqlArgument *const manual = weir_sql_argument(call, "manual");
-    const SqlArgument *const append_only = weir_sql_argument(call, "append_only");
-    const bool is_manual = manual->is_set && manual->flag;
-    const bool is_append_only = append_only->is_set && append_only->flag;
     uint64_t row_count = 0;
-    if (is_manual && is_append_only) {
+    const TrackSpec spec = {
+        .name = weir_sql_text(call, "name"),
+        .is_manual = is_given(call, "manual"),
+        .is_append_only = is_given(call, "append_only"),
+        .key = weir_sql_text(call, "key"),
+    };
+    if (spec.is_manual && spec.is_append_only) {
         return weir_error_set(err, WEIR_ERR_ARGUMENT,
                               "a manual table is not looked at: append_only has no meaning for it");
     }
-    const TrackKind kind = is_manual        ? TRACK_MANUAL
-                           : is_append_only ? TRACK_APPEND_ONLY
-                                            : TRACK_COMPARED;
-    weir_grid_text(&run->grid, name);
+    weir_grid_text(&run->grid, spec.name);
     WEIR_TRY(weir_grid_status(&run->grid, err));
-    WEIR_TRY(weir_engine_track(call->database->engine, name, kind, &row_count, err));
+    WEIR_TRY(weir_engine_track(call->database->engine, &spec, &row_count, err));
     weir_grid_number(&run->grid, row_count);
     return weir_grid_status(&run->grid, err);
 }

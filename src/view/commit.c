@@ -141,7 +141,7 @@ static void table_apply(Engine *engine, TrackedTable *table, const EngineCommit 
         table->diff_count++;
         table->is_fresh = true;
     } else if (change != NULL) {
-        weir_table_take_captured(engine, table, change);
+        weir_table_take_captured(table, change);
     }
 }
 

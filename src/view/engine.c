@@ -157,11 +157,12 @@ static Status sync_locked(Engine *engine, const char *table_name, uint64_t *chan
     return status;
 }
 
-/* A table that a pass had to give up, or a view that was interrupted. */
+/* A table that a pass had to give up, or a view or the check of a key that was interrupted. */
 static bool has_unfinished(const Engine *engine)
 {
     for (size_t i = 0; i < engine->table_count; i++) {
-        if (engine->tables[i]->host_table == NULL) {
+        const TrackedTable *const table = engine->tables[i];
+        if (table->host_table == NULL || weir_table_is_uncounted(table)) {
             return true;
         }
     }
@@ -334,42 +335,53 @@ static void release_orphans(Engine *engine, const TrackedTable *successor)
     }
 }
 
-/* All columns of the table, in its own order. */
-static Status track_locked(Engine *engine, const char *table_name, TrackKind kind,
-                           uint64_t *row_count, Error *err)
+/* Follows all columns of the table, in its own order. */
+static Status follow_all(Engine *engine, const TableName *name, const Schema *schema,
+                         TrackedTable **out, Error *err)
+{
+    WEIR_TRY(weir_engine_catch_up(engine, err));
+    WEIR_TRY(weir_engine_prepare_table(engine, name, schema->names, schema->count, err));
+    return weir_table_acquire(engine, name, schema->names, schema->types, schema->count, out, err);
+}
+
+static Status track_locked(Engine *engine, const TrackSpec *spec, uint64_t *row_count, Error *err)
 {
     Status status = WEIR_OK;
     TableName name = {0};
     Schema schema = {0};
+    KeyColumns key = {0};
     TrackedTable *table = NULL;
     Arena scratch;
     const ViewSettings defaults = {0};
     weir_arena_init(&scratch, engine->mem, 0);
-    WEIR_CHECK(engine->host.resolve_name(engine->host.context, &defaults, table_name, &scratch,
+    WEIR_CHECK(engine->host.resolve_name(engine->host.context, &defaults, spec->name, &scratch,
                                          &name, err));
     WEIR_CHECK(engine->host.table_schema(engine->host.context, &name, &scratch, &schema, err));
-    WEIR_CHECK(weir_engine_catch_up(engine, err));
-    WEIR_CHECK(weir_engine_prepare_table(engine, &name, schema.names, schema.count, err));
-    WEIR_CHECK(
-        weir_table_acquire(engine, &name, schema.names, schema.types, schema.count, &table, err));
+    if (spec->key != NULL) {
+        WEIR_CHECK(weir_key_columns_parse(spec->key, &schema, &scratch, &key, err));
+    }
+    WEIR_CHECK(follow_all(engine, &name, &schema, &table, err));
+    status = weir_table_promise(engine, table, spec->is_append_only, &key, err);
+    if (status != WEIR_OK) {
+        weir_table_release(engine, table);
+        goto done;
+    }
     release_orphans(engine, table);
     table->is_tracked = true;
-    table->is_manual = kind == TRACK_MANUAL;
-    weir_table_promise(engine, table, kind == TRACK_APPEND_ONLY);
+    table->is_manual = spec->is_manual;
     *row_count = weir_table_row_count(engine, table);
 done:
     weir_arena_deinit(&scratch);
     return status;
 }
 
-Status weir_engine_track(Engine *engine, const char *table, TrackKind kind, uint64_t *row_count,
-                         Error *err)
+Status weir_engine_track(Engine *engine, const TrackSpec *spec, uint64_t *row_count, Error *err)
 {
     weir_engine_enter(engine);
     atomic_fetch_add(&engine->epoch, 1);
     Status status = engine->host.begin(engine->host.context, err);
     if (status == WEIR_OK) {
-        status = track_locked(engine, table, kind, row_count, err);
+        status = track_locked(engine, spec, row_count, err);
         engine->host.end(engine->host.context);
     }
     weir_lock_release(&engine->lock);

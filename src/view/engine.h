@@ -187,8 +187,9 @@ typedef struct TableInfo {
     uint64_t generation;      /* of its last change */
     size_t state_bytes;
     double last_sync_ms;
-    const char *promise;       /* "append_only"; NULL = none */
-    const char *promise_error; /* how it was found broken; NULL = it was not */
+    const char *promise; /* "append_only", "key (a, b)", both; NULL = none */
+    const char
+        *promise_error; /* how it was found broken, or why it is not checked; NULL = neither */
 } TableInfo;
 
 typedef struct DependencyInfo {
@@ -294,17 +295,22 @@ Status weir_engine_prepare_commit(Engine *engine, Error *err) WEIR_MUST_CHECK;
 
 /* ---- sources fed by hand -------------------------------------------------------------------- */
 
-typedef enum TrackKind {
-    TRACK_COMPARED, /* as a table that a view follows */
-    TRACK_MANUAL, /* its changes are told with notify, and it is compared with the database only by a
-                          sync that names it */
-    TRACK_APPEND_ONLY, /* its user promises that rows are only added: what is old is looked at in samples,
-                          until a row is found to be missing or another one */
-} TrackKind;
+/* How a table is followed, and what its user promises of it. */
+typedef struct TrackSpec {
+    const char *name; /* possibly qualified and quoted */
+    bool
+        is_manual; /* its changes are told with notify, and it is compared with the database only by a
+                         sync that names it; otherwise as a table that a view follows */
+    bool is_append_only; /* rows are only added: what is old is looked at in samples, until a row is
+                            found to be missing or another one */
+    const char *key;     /* these columns, separated by commas, are together unique and never NULL:
+                            that is checked, and not relied on; NULL = none */
+} TrackSpec;
 
-/* Starts to follow a table before a view needs it, or in another way than before. */
-Status weir_engine_track(Engine *engine, const char *table, TrackKind kind, uint64_t *row_count,
-                         Error *err) WEIR_MUST_CHECK;
+/* Starts to follow a table before a view needs it, or in another way than before. WEIR_ERR_PROMISE: what
+ * the table holds has no such key. On failure the table is followed as before. */
+Status weir_engine_track(Engine *engine, const TrackSpec *spec, uint64_t *row_count, Error *err)
+    WEIR_MUST_CHECK;
 
 /* The columns that are followed, in order; copied into the arena. */
 Status weir_engine_followed(Engine *engine, const char *table, Arena *arena, Schema *out,

@@ -15,6 +15,8 @@
 
 #include <stdatomic.h>
 
+typedef struct KeyPromise KeyPromise; /* promise.c */
+
 /* A table that at least one view reads, or that the user asked to follow. */
 typedef struct TrackedTable {
     Arena arena; /* names, types */
@@ -41,7 +43,8 @@ typedef struct TrackedTable {
     bool is_manual;        /* changes come by hand; synced only when asked for by name */
     bool is_tracked;       /* by request: stays without users */
     bool is_append_only;   /* promised */
-    Error promise_error;   /* how the promise was found broken; code 0 = it is believed */
+    Error promise_error;   /* how that was found broken; code 0 = it is believed */
+    KeyPromise *key;       /* owned; NULL = none is promised */
     size_t user_count;     /* inputs of views */
     SyncReport report;
     bool was_synced;
@@ -190,12 +193,6 @@ Status weir_table_visit_delta(TrackedTable *table, const size_t *columns, size_t
 void weir_table_release(Engine *engine, TrackedTable *table);
 void weir_table_free(Engine *engine, TrackedTable *table);
 
-/* That rows are only added to the table, or no longer. */
-void weir_table_promise(Engine *engine, TrackedTable *table, bool is_append_only);
-
-/* Whether the next syncs rely on the promise, if there is one and it is not broken. table may be NULL. */
-void weir_table_believe(Engine *engine, TrackedTable *table, bool is_believed);
-
 /* Finds the table's net change since the last sync. On failure table->error says why; if the
  * baseline has moved, the table is closed. */
 Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_rows, Error *err)
@@ -212,12 +209,48 @@ bool weir_table_are_unchanged(Engine *engine);
 void weir_table_give_up(Engine *engine, TrackedTable *table, const Error *reason);
 
 /* Takes what a writer told of as this pass's delta. The rows are borrowed until the pass's end. */
-void weir_table_take_captured(Engine *engine, TrackedTable *table, const TableChange *change);
+void weir_table_take_captured(TrackedTable *table, const TableChange *change);
 
 /* The same beside a baseline, which does not have the rows yet: the next sync takes them for told. On
  * failure the table is closed. */
 Status weir_table_take_told(Engine *engine, TrackedTable *table, const TableChange *change,
                             Error *err) WEIR_MUST_CHECK;
+
+/* ---- promises (promise.c) ---------------------------------------------------------------------- */
+
+/* The columns of a promised key. */
+typedef struct KeyColumns {
+    const char **names; /* borrowed from the schema */
+    size_t count;       /* 0 = no key */
+} KeyColumns;
+
+/* Reads a list of columns as SQL writes it; the array comes from the arena. */
+Status weir_key_columns_parse(const char *text, const Schema *schema, Arena *arena, KeyColumns *out,
+                              Error *err) WEIR_MUST_CHECK;
+
+/* Puts these promises in the place of earlier ones. WEIR_ERR_PROMISE: the columns are no key of what the
+ * table holds. On failure earlier promises stay. Inside host begin .. end, table synced. */
+Status weir_table_promise(Engine *engine, TrackedTable *table, bool is_append_only,
+                          const KeyColumns *columns, Error *err) WEIR_MUST_CHECK;
+void weir_table_forget_promises(TrackedTable *table);
+
+/* Whether the next syncs rely on the table being append-only, if that is promised and not found broken.
+ * table may be NULL. */
+void weir_table_believe(Engine *engine, TrackedTable *table, bool is_believed);
+
+/* Compares the promises with this pass's change of the table. Inside host begin .. end. */
+void weir_table_check_promises(Engine *engine, TrackedTable *table);
+
+/* What was counted for a key is not what the table holds any more: the next pass counts again, and until
+ * then the table is uncounted. */
+void weir_table_forget_counts(TrackedTable *table);
+bool weir_table_is_uncounted(const TrackedTable *table);
+
+/* "append_only", "key (a, b)", both; nothing if nothing is promised, or nothing found broken. */
+void weir_table_put_promise(const TrackedTable *table, Buf *out);
+void weir_table_put_promise_error(const TrackedTable *table, Buf *out);
+
+size_t weir_table_promise_bytes(const TrackedTable *table);
 
 /* ---- views (view.c) ------------------------------------------------------------------------- */
 

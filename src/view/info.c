@@ -123,6 +123,24 @@ static const char *table_method(const Engine *engine, const TrackedTable *table)
     return table->host_table == NULL ? "none" : engine->host.table_method(table->host_table);
 }
 
+static void put_column_names(const TrackedTable *table, Buf *out)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        weir_buf_puts(out, i == 0 ? "" : ", ");
+        weir_buf_puts(out, table->columns[i]);
+    }
+}
+
+/* What put writes, in the arena; NULL if that is nothing. */
+static Status table_text(const TrackedTable *table, void (*put)(const TrackedTable *, Buf *),
+                         Buf *buf, Arena *arena, const char **out, Error *err)
+{
+    weir_buf_clear(buf);
+    put(table, buf);
+    WEIR_TRY(weir_buf_status(buf, err));
+    return copy_text(arena, buf->size == 0 ? NULL : buf->data, out, err);
+}
+
 static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena, TableInfo *out,
                          Error *err)
 {
@@ -130,7 +148,7 @@ static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena
         [SYNC_UNCHANGED] = "unchanged", [SYNC_LOGGED] = "logged",     [SYNC_APPENDED] = "appended",
         [SYNC_DIFFED] = "diffed",       [SYNC_CAPTURED] = "captured", [SYNC_RELOADED] = "reloaded"};
     Status status = WEIR_OK;
-    Buf columns;
+    Buf buf;
     *out = (TableInfo){
         .method = table_method(engine, table),
         .last_sync = table->sync_count == 0 ? "never" : METHODS[table->report.method],
@@ -139,30 +157,26 @@ static Status table_info(Engine *engine, const TrackedTable *table, Arena *arena
         .diff_count = table->diff_count,
         .fall_back_count = table->fall_back_count,
         .generation = table->generation,
-        .state_bytes = table->host_table == NULL ? 0 : engine->host.table_bytes(table->host_table),
+        .state_bytes = weir_table_promise_bytes(table),
         .last_sync_ms = table->last_sync_ms,
-        .promise = table->is_append_only ? "append_only" : NULL,
     };
-    weir_buf_init(&columns, engine->mem, 1 << 20);
-    for (size_t i = 0; i < table->column_count; i++) {
-        weir_buf_puts(&columns, i == 0 ? "" : ", ");
-        weir_buf_puts(&columns, table->columns[i]);
+    if (table->host_table != NULL) {
+        out->state_bytes += engine->host.table_bytes(table->host_table);
     }
-    WEIR_CHECK(weir_buf_status(&columns, err));
-    WEIR_CHECK(copy_text(arena, columns.data == NULL ? "" : columns.data, &out->columns, err));
+    weir_buf_init(&buf, engine->mem, 1 << 20);
+    WEIR_CHECK(table_text(table, put_column_names, &buf, arena, &out->columns, err));
+    out->columns = out->columns == NULL ? "" : out->columns;
+    WEIR_CHECK(table_text(table, weir_table_put_promise, &buf, arena, &out->promise, err));
+    WEIR_CHECK(
+        table_text(table, weir_table_put_promise_error, &buf, arena, &out->promise_error, err));
     WEIR_CHECK(weir_name_copy(arena, &table->name, &out->name, err));
     if (table->error.code != WEIR_OK) {
         out->last_sync = weir_arena_printf(arena, err, "DBSP-E%03d: %s", table->error.code,
                                            table->error.message);
         status = out->last_sync == NULL ? err->code : WEIR_OK;
     }
-    if (status == WEIR_OK && table->promise_error.code != WEIR_OK) {
-        out->promise_error = weir_arena_printf(
-            arena, err, "DBSP-E%03d: %s", table->promise_error.code, table->promise_error.message);
-        status = out->promise_error == NULL ? err->code : WEIR_OK;
-    }
 done:
-    weir_buf_deinit(&columns);
+    weir_buf_deinit(&buf);
     return status;
 }
 

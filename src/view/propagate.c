@@ -141,6 +141,9 @@ static bool mark_tables(Engine *engine)
 
 void weir_engine_advance_views(Engine *engine)
 {
+    for (size_t i = 0; i < engine->table_count; i++) {
+        weir_table_check_promises(engine, engine->tables[i]);
+    }
     const bool has_changed_table = mark_tables(engine);
     bool is_new_generation = engine->has_new_view || has_changed_table;
     engine->has_new_view = false;

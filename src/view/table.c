@@ -60,6 +60,7 @@ static void table_drop_delta(TrackedTable *table)
 static void table_close(Engine *engine, TrackedTable *table)
 {
     table_drop_delta(table);
+    weir_table_forget_counts(table);
     if (table->host_table != NULL) {
         engine->host.table_close(engine->host.context, table->host_table);
         table->host_table = NULL;
@@ -193,6 +194,7 @@ void weir_table_release(Engine *engine, TrackedTable *table)
 void weir_table_free(Engine *engine, TrackedTable *table)
 {
     table_close(engine, table);
+    weir_table_forget_promises(table);
     weir_arena_deinit(&table->arena);
     weir_mem_free(engine->mem, table);
 }
@@ -271,25 +273,8 @@ static Status table_settle_notified(const Engine *engine, TrackedTable *table, E
     return WEIR_OK;
 }
 
-/* Rows went, whoever told or noticed. From then on the table is compared as others are. */
-static void table_check_promise(Engine *engine, TrackedTable *table)
-{
-    if (!table->is_append_only || !table->has_removed || table->promise_error.code != WEIR_OK) {
-        return;
-    }
-    weir_error_set(&table->promise_error, WEIR_ERR_PROMISE,
-                   "rows of table %s were changed or deleted, though it was said to be append-only",
-                   table->name.name);
-    weir_error_hint(
-        &table->promise_error,
-        "CALL dbsp_track('%s') takes the promise back; what changed before may have been "
-        "seen late",
-        table->name.name);
-    weir_table_believe(engine, table, true);
-}
-
 /* Notes what the pass's net change does to the table, and returns how many rows it has. */
-static uint64_t note_changes(Engine *engine, TrackedTable *table, const RowTable *delta)
+static uint64_t note_changes(TrackedTable *table, const RowTable *delta)
 {
     uint64_t changed = 0;
     uint64_t cursor = 0;
@@ -303,27 +288,9 @@ static uint64_t note_changes(Engine *engine, TrackedTable *table, const RowTable
         }
         if (found == 0) {
             table->has_changed = changed > 0;
-            table_check_promise(engine, table);
             return changed;
         }
     }
-}
-
-void weir_table_believe(Engine *engine, TrackedTable *table, bool is_believed)
-{
-    if (table != NULL && table->host_table != NULL &&
-        engine->host.table_believe_append_only != NULL) {
-        engine->host.table_believe_append_only(table->host_table,
-                                               is_believed && table->is_append_only &&
-                                                   table->promise_error.code == WEIR_OK);
-    }
-}
-
-void weir_table_promise(Engine *engine, TrackedTable *table, bool is_append_only)
-{
-    table->is_append_only = is_append_only;
-    weir_error_clear(&table->promise_error);
-    weir_table_believe(engine, table, true);
 }
 
 /* Opens a table again whose baseline was given up. Its views are rebuilt: there is no delta. */
@@ -384,7 +351,7 @@ Status weir_table_sync(Engine *engine, TrackedTable *table, uint64_t *changed_ro
     table->diff_count += table->report.method == SYNC_DIFFED || table->is_fresh;
     table->fall_back_count += table->report.is_fall_back;
     if (!table->is_fresh) {
-        *changed_rows = note_changes(engine, table, &table->delta);
+        *changed_rows = note_changes(table, &table->delta);
     }
     return WEIR_OK;
 }
@@ -498,18 +465,18 @@ Status weir_table_notify(Engine *engine, TrackedTable *table, int64_t sign, cons
         return status;
     }
     WEIR_TRY(table_keep_notified(engine, table, &table->delta, err));
-    (void)note_changes(engine, table, &table->delta);
+    (void)note_changes(table, &table->delta);
     return WEIR_OK;
 }
 
-void weir_table_take_captured(Engine *engine, TrackedTable *table, const TableChange *change)
+void weir_table_take_captured(TrackedTable *table, const TableChange *change)
 {
     table->captured = change->rows;
     table->rewrites = change->rewrites;
     table->report = (SyncReport){.method = SYNC_CAPTURED};
     table->last_sync_ms = 0;
     table->sync_count++;
-    (void)note_changes(engine, table, change->rows);
+    (void)note_changes(table, change->rows);
 }
 
 Status weir_table_take_told(Engine *engine, TrackedTable *table, const TableChange *change,
@@ -521,7 +488,7 @@ Status weir_table_take_told(Engine *engine, TrackedTable *table, const TableChan
         return status;
     }
     WEIR_TRY(table_keep_notified(engine, table, change->rows, err));
-    weir_table_take_captured(engine, table, change);
+    weir_table_take_captured(table, change);
     return WEIR_OK;
 }
 

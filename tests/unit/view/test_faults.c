@@ -49,14 +49,15 @@ static void run_manual(World *w)
     uint64_t row_count = 0;
     int32_t told = 2;
     const RowSource rows = {.context = &told, .visit_rows = tell_row};
-    const Status status = weir_engine_track(w->engine, "u", TRACK_MANUAL, &row_count, &w->err);
+    const Status status = weir_engine_track(w->engine, &(TrackSpec){.name = "u", .is_manual = true},
+                                            &row_count, &w->err);
     check_status(w, status);
     if (status != WEIR_OK) {
         return;
     }
     check_status(w, weir_engine_notify(w->engine, "u", 1, &rows, &w->err));
     check_status(w, weir_engine_sync(w->engine, "u", NULL, &w->err));
-    check_status(w, weir_engine_track(w->engine, "u", TRACK_COMPARED, &row_count, &w->err));
+    check_status(w, weir_engine_track(w->engine, &(TrackSpec){.name = "u"}, &row_count, &w->err));
 }
 
 static void run_reads(World *w)
@@ -119,7 +120,8 @@ static void check_views(World *w)
     uint64_t row_count = 0;
     Bag *const bags = calloc(2, sizeof *bags);
     assert_non_null(bags);
-    ASSERT_OK(weir_engine_track(w->engine, "u", TRACK_COMPARED, &row_count, &w->err), &w->err);
+    ASSERT_OK(weir_engine_track(w->engine, &(TrackSpec){.name = "u"}, &row_count, &w->err),
+              &w->err);
     Bag *const base = &bags[0];
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(VIEWS); i++) {
         const char *const name = VIEWS[i].name;

@@ -11,7 +11,8 @@ static int setup(void **state)
         fake_insert(&world->fake, "t", i, i);
     }
     uint64_t row_count = 0;
-    ASSERT_OK(weir_engine_track(world->engine, "t", TRACK_MANUAL, &row_count, &world->err),
+    ASSERT_OK(weir_engine_track(world->engine, &(TrackSpec){.name = "t", .is_manual = true},
+                                &row_count, &world->err),
               &world->err);
     assert_int_equal(row_count, 4);
     *state = world;
@@ -152,7 +153,8 @@ static void a_table_that_is_not_fed_by_hand_takes_no_rows(void **state)
 {
     World *w = *state;
     uint64_t row_count = 0;
-    ASSERT_OK(weir_engine_track(w->engine, "t", TRACK_COMPARED, &row_count, &w->err), &w->err);
+    ASSERT_OK(weir_engine_track(w->engine, &(TrackSpec){.name = "t"}, &row_count, &w->err),
+              &w->err);
     assert_int_equal(tell(w, 1, (Told){.first = 10, .n = 5, .count = 1}), WEIR_ERR_MISUSE);
 }
 
@@ -183,7 +185,9 @@ static void a_manual_table_that_is_gone_is_followed_anew_on_request(void **state
     assert_int_equal(tell(w, 1, (Told){.first = 10, .n = 5, .count = 1}), WEIR_ERR_SOURCE_CHANGED);
     fake_table(&w->fake, "t")->is_gone = false;
     fake_insert(&w->fake, "t", 20, 6);
-    ASSERT_OK(weir_engine_track(w->engine, "t", TRACK_MANUAL, &row_count, &w->err), &w->err);
+    ASSERT_OK(weir_engine_track(w->engine, &(TrackSpec){.name = "t", .is_manual = true}, &row_count,
+                                &w->err),
+              &w->err);
     assert_int_equal(row_count, 5);
     assert_int_equal(w->fake.open_tables, 1);
     world_create(w, "v", "rows");
