@@ -42,6 +42,9 @@ static const char SCHEMA[] =
     "twice INTEGER GENERATED ALWAYS AS (v * 2), CHECK (v < 1000));"
     "CREATE TABLE keyed (id INTEGER PRIMARY KEY, g INTEGER, l INTEGER[], u INTEGER);";
 
+static const char PROMISE[] =
+    "SELECT promise, promise_error FROM dbsp_tables() WHERE \"table\" = 'keyed'";
+
 /* ---- statements ------------------------------------------------------------------------------- */
 
 static const char *pick(World *world, const char *const *texts, size_t count)
@@ -216,6 +219,7 @@ static void verify(World *world, const char *sql)
         }
         free(rows);
     }
+    gives(world->reader, PROMISE, "key (id)|NULL\n"); /* DuckDB enforces it */
 }
 
 /* The rows in any order: RETURNING promises none. */
@@ -335,6 +339,7 @@ static void play(uint64_t seed, bool has_twin)
         (void)snprintf(sql, sizeof sql, "CREATE MATERIALIZED VIEW v%zu AS %s", i, VIEWS[i]);
         run(world.connections[0], sql);
     }
+    run(world.connections[0], "CALL dbsp_track('keyed', key := 'id')");
     if (has_twin) {
         run(world.twin, SCHEMA);
     }

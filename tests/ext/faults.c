@@ -7,6 +7,7 @@
  *     it makes or drops is there or not as it says;
  *   - each view equals its definition, or is broken, says why, and is right after dbsp_refresh or,
  *     every other time, after the next change of its tables;
+ *   - a key that was promised is kept, or not checked any more for want of memory;
  * and at the end of the story the changes of both views add up to their contents, and nothing is
  * left of Weir's memory when the database is closed. */
 #include "ext.h"
@@ -102,6 +103,7 @@ static const Act TELLING[] = {
     {"explain", NEEDS_OVER, "CALL dbsp_explain('v')"},
     {"explain sql", NEEDS_OVER, "CALL dbsp_explain('SELECT a, max(c) FROM u GROUP BY a')"},
     {"track", NEEDS_V | NEEDS_CHANGE, "CALL dbsp_track('u')"},
+    {"track a key", NEEDS_V | NEEDS_CHANGE, "CALL dbsp_track('k', key := 'a, b')"},
     {"save", NEEDS_OVER, "CALL dbsp_save('ext_faults.json')"},
     {"look", NEEDS_OVER, "CALL dbsp_auto_sync(true, every_ms := 3600000)"},
     {"look no more", NEEDS_OVER, "CALL dbsp_auto_sync(true)"},
@@ -121,6 +123,7 @@ typedef struct Play {
     size_t changes;  /* made so far */
     size_t failures; /* statements that failed */
     size_t broken;   /* views that were found broken */
+    size_t given_up; /* keys that were not checked any more */
     size_t tries;
 } Play;
 
@@ -137,10 +140,12 @@ static void change_tables(Play *play)
               "FROM range(20) r(i);"
               "INSERT INTO t VALUES (1, NULL, NULL), (NULL, 'x', 1);"
               "INSERT INTO u VALUES (100, 1), (1, NULL), (NULL, 3), (2, 9);"
-              "DELETE FROM t WHERE a = 2"
+              "DELETE FROM t WHERE a = 2;"
+              "INSERT INTO k SELECT i, 'a text that is not inline ' || i FROM range(60) r(i)"
             : "DELETE FROM t WHERE a >= 100 OR a IS NULL OR b IS NULL;"
               "DELETE FROM u WHERE a >= 100 OR a IS NULL OR c IS NULL OR c = 9;"
-              "INSERT INTO t SELECT 2, 'b' || i % 5, i / 4.0 FROM range(6) r(i)");
+              "INSERT INTO t SELECT 2, 'b' || i % 5, i / 4.0 FROM range(6) r(i);"
+              "DELETE FROM k WHERE a < 60");
 }
 
 static void fail_play(const Play *play, const char *message)
@@ -252,6 +257,26 @@ static void check_views(Play *play)
     text_free(&error);
 }
 
+static void check_promise(Play *play)
+{
+    Rows rows = {0};
+    Text error = {0};
+    if (!db_fetch(db_connection(&play->db, 0),
+                  "SELECT promise_error FROM dbsp_tables() WHERE \"table\" = 'k'", &rows, &error)) {
+        fail_play(play, text_get(&error));
+    }
+    const char *const told = rows.row_count == 1 ? rows_cell(&rows, 0, 0) : "there is no promise";
+    if (told != NULL) {
+        if (strstr(told, "DBSP-E001: the key of table k is not checked any more") == NULL) {
+            fail_play(play, told);
+        }
+        play->given_up++;
+        run(&play->db, "CALL dbsp_track('k', key := 'b, a')");
+    }
+    rows_free(&rows);
+    text_free(&error);
+}
+
 static void try_act(Play *play, const Act *act, const char *sql)
 {
     Text error = {0};
@@ -273,6 +298,7 @@ static void try_act(Play *play, const Act *act, const char *sql)
         }
     }
     check_views(play);
+    check_promise(play);
     text_free(&error);
 }
 
@@ -321,7 +347,8 @@ static void open_play(Play *play)
     run(&play->db, "SET threads = 1; CREATE TABLE t (a INTEGER, b VARCHAR, d DOUBLE);"
                    "INSERT INTO t SELECT i % 7, 'b' || i % 5, i / 4.0 FROM range(40) r(i);"
                    "CREATE TABLE u (a INTEGER, c INTEGER);"
-                   "INSERT INTO u SELECT i % 5, i % 4 FROM range(10) r(i)");
+                   "INSERT INTO u SELECT i % 5, i % 4 FROM range(10) r(i);"
+                   "CREATE TABLE k (a INTEGER, b VARCHAR); INSERT INTO k VALUES (100, 'b')");
 }
 
 static void close_play(Play *play)
@@ -341,6 +368,7 @@ static void every_allocation_of_a_story_fails(void **state)
     Play play = {.story = story, .number = number_of_story};
     play.path = in_files || number_of_story % 2 == 1 ? ext_new_path("faults") : NULL;
     open_play(&play);
+    run(&play.db, "CALL dbsp_track('k', key := 'a, b')");
     play_acts(&play, ACTS(MAKING));
     set_the_scene(&play, &LIVING[0]);
     const int64_t since = number(&play.db, "SELECT generation FROM dbsp_sync()");
@@ -354,8 +382,12 @@ static void every_allocation_of_a_story_fails(void **state)
     if (number_of_story == 0) {
         play_acts(&play, ACTS(TELLING));
     }
-    printf("%-10s %s %6zu tries, %6zu failed, %6zu broken views mended\n", story->name,
-           play.path == NULL ? "in memory" : "in a file", play.tries, play.failures, play.broken);
+    run(&play.db, "INSERT INTO k VALUES (100, 'b'); CALL dbsp_sync()");
+    gives(&play.db, "SELECT promise_error[:9] FROM dbsp_tables() WHERE \"table\" = 'k'",
+          "DBSP-E305\n");
+    printf("%-10s %s %6zu tries, %6zu failed, %6zu broken views mended, %zu keys given up\n",
+           story->name, play.path == NULL ? "in memory" : "in a file", play.tries, play.failures,
+           play.broken, play.given_up);
     close_play(&play);
     assert_true(play.failures > play.tries / 4); /* or the faults do not arrive */
 }

@@ -425,6 +425,12 @@ static inline Status fake_table_scan(void *context, HostTable *table, HostVisit 
     return fake_visit(table, &table->baseline, 1, visit, user, err);
 }
 
+static inline const char *fake_table_method(const HostTable *table)
+{
+    WEIR_UNUSED(table);
+    return "fake";
+}
+
 static inline uint64_t fake_table_row_count(const HostTable *table)
 {
     return table->baseline.count;
@@ -468,6 +474,7 @@ static inline Host fake_functions(FakeHost *fake)
         .table_follow = fake_table_follow,
         .table_sync = fake_table_sync,
         .table_scan = fake_table_scan,
+        .table_method = fake_table_method,
         .table_row_count = fake_table_row_count,
         .table_bytes = fake_table_bytes,
         .expr_open = fake_expr_open,

@@ -60,6 +60,15 @@ static void run_manual(World *w)
     check_status(w, weir_engine_track(w->engine, &(TrackSpec){.name = "u"}, &row_count, &w->err));
 }
 
+/* A key that t has all the time. */
+static const TrackSpec KEYED = {.name = "t", .key = "a, n"};
+
+static void run_key(World *w)
+{
+    uint64_t row_count = 0;
+    check_status(w, weir_engine_track(w->engine, &KEYED, &row_count, &w->err));
+}
+
 static void run_reads(World *w)
 {
     Bag *bag = calloc(1, sizeof *bag);
@@ -85,6 +94,7 @@ static void run_reads(World *w)
 
 static void run_script(World *w)
 {
+    run_key(w);
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(VIEWS); i++) {
         check_status(w, world_try(w, VIEWS[i].name, VIEWS[i].definition, CREATE_NEW));
     }
@@ -96,6 +106,7 @@ static void run_script(World *w)
     check_status(w, world_sync(w));
     run_reads(w);
     run_manual(w);
+    run_key(w);
     check_status(w, world_try(w, "base", "rows", CREATE_OR_REPLACE));
     fake_insert(&w->fake, "t", 9, 9);
     check_status(w, world_sync(w));
@@ -112,6 +123,47 @@ static const char *definition_of(World *w, const char *name, const char *definit
     const char *const found = strcmp(shape.sql, "rows") == 0 ? "rows" : definition;
     weir_view_shape_deinit(&shape);
     return found;
+}
+
+/* Whether t has an entry with a promise, and what became of it. */
+static bool has_promise(World *w, char *error, size_t size)
+{
+    Arena arena;
+    TableInfo *infos = NULL;
+    size_t count = 0;
+    bool found = false;
+    error[0] = '\0';
+    weir_arena_init(&arena, w->mem, 0);
+    ASSERT_OK(weir_engine_tables(w->engine, &arena, &infos, &count, &w->err), &w->err);
+    for (size_t i = 0; i < count; i++) {
+        if (infos[i].promise != NULL) {
+            const char *const told = infos[i].promise_error;
+            (void)snprintf(error, size, "%s", told == NULL ? "" : told);
+            found = true;
+        }
+    }
+    weir_arena_deinit(&arena);
+    return found;
+}
+
+/* A promise that was made is still checked, or says that it is not for want of memory. */
+static void check_promise(World *w)
+{
+    char error[256];
+    ASSERT_OK(world_sync(w), &w->err);
+    const bool is_promised = has_promise(w, error, sizeof error);
+    if (error[0] != '\0') {
+        assert_non_null(strstr(error, "DBSP-E001: the key of table t is not checked any more"));
+        return;
+    }
+    fake_insert(&w->fake, "t", 1, 1000);
+    ASSERT_OK(world_sync(w), &w->err);
+    assert_int_equal(has_promise(w, error, sizeof error), is_promised);
+    assert_string_equal(error, "");
+    fake_insert(&w->fake, "t", 1, 1000);
+    ASSERT_OK(world_sync(w), &w->err);
+    assert_int_equal(has_promise(w, error, sizeof error), is_promised);
+    assert_int_equal(strstr(error, "DBSP-E305: table t has 2 rows") != NULL, is_promised);
 }
 
 /* With memory again. */
@@ -158,6 +210,7 @@ static bool run_with_fault(size_t nth, bool sticky)
     fake_insert(&w->fake, "t", 5, 5);
     fake_insert(&w->fake, "u", 5, 5);
     check_views(w);
+    check_promise(w);
     world_close(w);
     free(w);
     return was_hit;
