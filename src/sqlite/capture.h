@@ -1,8 +1,8 @@
 /* capture.h: the capture state of a connection, and what the files of this folder do for each other.
  *
- * A change becomes a row of the log in three steps: an image is a record with all stored columns of
- * a table as it is now (hook_image.c); a Change names the row and its images; weir_log_append writes it
- * (hook_log.c). */
+ * A change becomes a row of the log in three steps: weir_log_start makes room for what comes before the images;
+ * images, which are records with all stored columns of a table as it is now (hook_image.c), are put behind it one
+ * after another; weir_log_append puts the rest before them and writes the row (hook_log.c). */
 #ifndef WEIR_SQLITE_CAPTURE_H
 #define WEIR_SQLITE_CAPTURE_H
 
@@ -114,8 +114,7 @@ struct WeirCapture {
     const Table *log;   /* borrowed from the schema, valid while is_open */
     const Table *known; /* the table that was classified last */
     TableClass known_class;
-    const Table *planned; /* the table that `kinds` and is_rewritten are about */
-    bool is_rewritten;    /* its images can differ from its records */
+    const Table *planned; /* the table that `kinds` is about */
     Bytes kinds;          /* of its stored columns */
 
     /* The running statement. */
@@ -123,6 +122,7 @@ struct WeirCapture {
     Table *updating;      /* OP_Delete of an UPDATE of it has run, OP_Insert has not; or NULL */
     const char *updating_columns; /* '1' for each column that is set; NULL if that is not known */
     i64 old_rowid;
+    u64 before_size; /* of the old row's image, in `record`; 0 for none */
 
     /* The table that weir_log_find has looked at, and when. */
     const Table *checked;
@@ -131,10 +131,8 @@ struct WeirCapture {
     int checked_shape;
 
     /* Reused buffers. */
-    Bytes before;
-    Bytes after;
-    Bytes updates;
-    Bytes record;
+    Bytes record;  /* of a change: room, then its images */
+    u64 room;      /* in it */
     Bytes payload; /* of a row on overflow pages */
     Bytes values;  /* an array of pointers to the values of an UPDATE */
 
@@ -142,15 +140,15 @@ struct WeirCapture {
 };
 typedef struct WeirCapture Capture;
 
-/* A change to record. */
+/* A change to record. Its images are in Capture.record in this order; size 0 stands for NULL. */
 typedef struct Change {
     ChangeType type;
     const char *table_name; /* NULL for COMMIT */
     bool has_id;
     i64 id;
-    Span before;
-    Span after;
-    Span updates;
+    u64 before_size;
+    u64 after_size;
+    u64 updates_size;
 } Change;
 
 /* --- hook_state.c --- */
@@ -185,12 +183,13 @@ TableClass weir_classify(const Capture *capture, const Table *table);
 
 /* --- hook_image.c --- */
 
-/* The image of a stored record; it is `record` itself if that has all there is to say. */
-int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *scratch,
-                         Span *out);
-/* The record that says which columns an UPDATE set: a flag for each, then the value of each; columns
+/* Appends the image of a stored record. SQLITE_FULL if that makes more than a row can be, as for the two below. */
+int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *out);
+/* Appends the record that says which columns an UPDATE set: a flag for each, then the value of each; columns
  * that were not set are NULL pointers. */
-int weir_image_of_updates(const Mem *const *values, int count, Bytes *out);
+int weir_image_of_updates(const sqlite3 *db, const Mem *const *values, int count, Bytes *out);
+/* Appends an image that is there. */
+int weir_image_copy(const sqlite3 *db, Span image, Bytes *out);
 /* Field `index` of a record as a Mem that points into it. */
 int weir_image_field(sqlite3 *db, Span image, int index, Mem *out);
 
@@ -204,6 +203,9 @@ int weir_log_shape(const Table *table);
 bool weir_log_is_ruled(const Table *log);
 /* The log's table as the schema has it now, or NULL if it is not there, or is no log. */
 Table *weir_log_find(const sqlite3 *db);
+/* Empties Capture.record, for a change of the table with that name. */
+int weir_log_start(sqlite3 *db, const char *table_name);
+/* Writes a change whose images are in Capture.record. The record is used up. */
 int weir_log_append(Vdbe *vm, const Change *change);
 /* Opens the log if need be and goes to its last row. */
 int weir_log_last(sqlite3 *db, i64 *id, int *is_empty);

@@ -100,7 +100,7 @@ static int sequence_put(sqlite3 *db, const char *name, const Sequence *sequence)
     }
     header[0] = (u8)header_size;
     const u64 total = header_size + text.size + size + mark_size;
-    const int rc = weir_bytes_reserve(&capture->record, total);
+    const int rc = weir_bytes_reserve(&capture->record, total + WEIR_WORD_SIZE);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -181,8 +181,7 @@ int weir_sequence_write(sqlite3 *db, const Table *log, i64 last, bool is_marking
 static void trim_buffers(Capture *capture)
 {
     enum { KEPT_BYTES = 1 << 20 };
-    Bytes *const buffers[] = {&capture->before, &capture->after,   &capture->updates,
-                              &capture->record, &capture->payload, &capture->values};
+    Bytes *const buffers[] = {&capture->record, &capture->payload, &capture->values};
     for (int i = 0; i < ArraySize(buffers); i++) {
         if (buffers[i]->capacity > KEPT_BYTES) {
             weir_bytes_free(buffers[i]);
@@ -247,7 +246,10 @@ static int end_log(sqlite3 *db, Vdbe *vm)
         rc = weir_log_last(db, &last, &is_empty);
     }
     if (rc == SQLITE_OK && capture->setting.version == 2 && (capture->first_id != 0 || is_marked)) {
-        rc = weir_log_append(vm, &(Change){.type = CHANGE_COMMIT});
+        rc = weir_log_start(db, NULL);
+        if (rc == SQLITE_OK) {
+            rc = weir_log_append(vm, &(Change){.type = CHANGE_COMMIT});
+        }
         last = capture->last_id;
     } else if (rc == SQLITE_OK) {
         rc = weir_log_last(db, &last, &is_empty);

@@ -9,49 +9,64 @@
 
 static void put_double(u8 *out, double value)
 {
-    i64 bits;
+    u64 bits;
     memcpy(&bits, &value, sizeof bits);
-    weir_integer_put(out, bits, 8);
+    weir_word_put(out, bits);
 }
 
-/* Serial type and body size of a value. */
-static u32 value_serial(const Mem *value, u64 *size)
+/* Room for so many bytes behind what there is, and for a word. Too long for a row is reported as full: for that SQLite
+ * undoes the statement whatever it has written. */
+static int reserve_room(const sqlite3 *db, Bytes *out, u64 size, u64 growth)
 {
-    *size = 0;
+    if (out->size + size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
+        return SQLITE_FULL;
+    }
+    return weir_bytes_reserve(out, out->size + size + growth + WEIR_WORD_SIZE);
+}
+
+static bool is_bytes(const Mem *value)
+{
+    return (value->flags & (MEM_Null | MEM_Int | MEM_Real | MEM_IntReal)) == 0;
+}
+
+static u64 size_of_bytes(const Mem *value)
+{
+    return (u64)value->n + ((value->flags & MEM_Zero) != 0 ? (u64)value->u.nZero : 0);
+}
+
+static u64 serial_of_bytes(const Mem *value)
+{
+    return size_of_bytes(value) * 2 + ((value->flags & MEM_Str) != 0 ? 13 : 12);
+}
+
+/* Puts a value that is text or a blob; returns its size. */
+static u64 put_bytes(u8 *out, const Mem *value)
+{
+    const u64 size = size_of_bytes(value);
+    if (value->n > 0) {
+        memcpy(out, value->z, (size_t)value->n);
+    }
+    memset(out + value->n, 0, size - (u64)value->n);
+    return size;
+}
+
+/* Puts any other value, of which *serial becomes the type. */
+static u32 put_number(u8 *out, const Mem *value, u8 *serial)
+{
+    u32 size = 8;
+    *serial = 7;
     if ((value->flags & MEM_Null) != 0) {
-        return 0;
-    }
-    if ((value->flags & (MEM_Real | MEM_IntReal)) != 0) {
-        *size = 8;
-        return 7;
-    }
-    if ((value->flags & MEM_Int) != 0) {
-        u32 integer_size;
-        const u32 serial = weir_integer_serial(value->u.i, &integer_size);
-        *size = integer_size;
-        return serial;
-    }
-    *size = (u64)value->n + ((value->flags & MEM_Zero) != 0 ? (u64)value->u.nZero : 0);
-    return (u32)(*size * 2 + ((value->flags & MEM_Str) != 0 ? 13 : 12));
-}
-
-static void put_value(u8 *out, const Mem *value, u64 size)
-{
-    if (size == 0) {
-        return;
-    }
-    if ((value->flags & MEM_IntReal) != 0) {
+        *serial = 0;
+        size = 0;
+    } else if ((value->flags & MEM_IntReal) != 0) {
         put_double(out, (double)value->u.i);
     } else if ((value->flags & MEM_Real) != 0) {
         put_double(out, value->u.r);
-    } else if ((value->flags & MEM_Int) != 0) {
-        weir_integer_put(out, value->u.i, (u32)size);
     } else {
-        if (value->n > 0) {
-            memcpy(out, value->z, (size_t)value->n);
-        }
-        memset(out + value->n, 0, size - (u64)value->n);
+        *serial = (u8)weir_integer_serial(value->u.i, &size);
+        weir_integer_put(out, value->u.i, size);
     }
+    return size;
 }
 
 /* The size of a header with `size` bytes of serial types: it counts its own length too. */
@@ -67,46 +82,50 @@ static u64 header_size_of(u64 size)
     return total;
 }
 
-static int record_of_values(const Mem *const *values, int count, bool with_flags, Bytes *out)
+/* Appends a record. The types of numbers take one byte, whatever their value. */
+static int record_of_values(const sqlite3 *db, const Mem *const *values, int count, bool with_flags,
+                            Bytes *out)
 {
     u64 types = with_flags ? (u64)count * 2 : (u64)count;
-    u64 body = 0;
+    u64 body = 0; /* without the numbers */
     for (int i = 0; i < count; i++) {
-        if (values[i] != NULL) {
-            u64 size;
-            const u32 serial = value_serial(values[i], &size);
-            types += serial < 0x80 ? 0 : (u64)sqlite3VarintLen(serial) - 1;
-            body += size;
+        if (values[i] != NULL && is_bytes(values[i])) {
+            types += (u64)sqlite3VarintLen(serial_of_bytes(values[i])) - 1;
+            body += size_of_bytes(values[i]);
         }
     }
     const u64 header = header_size_of(types);
-    const int rc = weir_bytes_reserve(out, header + body);
+    const int rc = reserve_room(db, out, header + body, (u64)count * WEIR_WORD_SIZE);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    u8 *type_at = out->data + putVarint32(out->data, (u32)header);
-    u8 *body_at = out->data + header;
-    for (int i = 0; with_flags && i < count; i++) {
-        *type_at++ = values[i] == NULL ? 8 : 9;
-    }
+    u8 *const record = out->data + out->size;
+    u8 *type_at = record + putVarint32(record, (u32)header);
+    u8 *body_at = record + header;
+    u8 *flag_at = type_at;
+    type_at += with_flags ? count : 0;
     for (int i = 0; i < count; i++) {
-        u64 size;
+        if (with_flags) {
+            *flag_at++ = values[i] == NULL ? 8 : 9;
+        }
         if (values[i] == NULL) {
             *type_at++ = 0;
-            continue;
+        } else if (is_bytes(values[i])) {
+            type_at += sqlite3PutVarint(type_at, serial_of_bytes(values[i]));
+            body_at += put_bytes(body_at, values[i]);
+        } else {
+            body_at += put_number(body_at, values[i], type_at);
+            type_at++;
         }
-        type_at += putVarint32(type_at, value_serial(values[i], &size));
-        put_value(body_at, values[i], size);
-        body_at += size;
     }
-    assert(type_at == out->data + header);
-    out->size = header + body;
+    assert(type_at == record + header);
+    out->size = (u64)(body_at - out->data);
     return SQLITE_OK;
 }
 
-int weir_image_of_updates(const Mem *const *values, int count, Bytes *out)
+int weir_image_of_updates(const sqlite3 *db, const Mem *const *values, int count, Bytes *out)
 {
-    return record_of_values(values, count, true, out);
+    return record_of_values(db, values, count, true, out);
 }
 
 int weir_image_field(sqlite3 *db, Span image, int index, Mem *out)
@@ -175,7 +194,7 @@ static int image_with_defaults(sqlite3 *db, Table *table, Span record, int prese
         stored++;
     }
     if (rc == SQLITE_OK) {
-        rc = record_of_values(values, count, false, out);
+        rc = record_of_values(db, values, count, false, out);
     }
     for (int i = 0; i < count; i++) {
         sqlite3ValueFree(defaults[i]);
@@ -191,20 +210,14 @@ typedef enum ColumnKind {
     COLUMN_REAL,  /* may be stored as an integer */
 } ColumnKind;
 
-/* Fills capture->kinds with a ColumnKind for each stored column, unless they are those of the table. */
-static int plan_image(sqlite3 *db, const Table *table)
+/* Fills capture->kinds with a ColumnKind for each stored column. */
+static SQLITE_NOINLINE int plan_images(Capture *capture, const Table *table)
 {
-    Capture *const capture = db->weir;
-    weir_log_mind_schema(db);
-    if (capture->planned == table) {
-        return SQLITE_OK;
-    }
     const int rc = weir_bytes_reserve(&capture->kinds, (u64)table->nCol);
     if (rc != SQLITE_OK) {
         return rc;
     }
     u8 *kind = capture->kinds.data;
-    capture->is_rewritten = false;
     for (int i = 0; i < table->nCol; i++) {
         const Column *const column = &table->aCol[i];
         if ((column->colFlags & COLFLAG_VIRTUAL) == 0) {
@@ -212,7 +225,6 @@ static int plan_image(sqlite3 *db, const Table *table)
             if (i == table->iPKey) {
                 *kind = COLUMN_ROWID;
             }
-            capture->is_rewritten = capture->is_rewritten || *kind != COLUMN_PLAIN;
             kind++;
         }
     }
@@ -234,27 +246,26 @@ static i64 read_integer(const u8 *data, u32 serial, u64 size)
     return (i64)value;
 }
 
-/* The image of a record: what stays is copied in runs, what differs is put between them. Every replaced column
- * has a serial type of one byte, before and after: the header keeps its size. If nothing can differ, the
- * image is the record itself. *present is the number of columns that the record has. */
-static int rewrite_record(const Capture *capture, Span record, i64 rowid, Bytes *scratch, Span *out,
-                          u64 *present)
+/* Appends the image of a record: what stays is copied in runs, what differs is put between them. Every replaced
+ * column has a serial type of one byte, before and after: the header keeps its size. *present is the number of
+ * columns that the record has. */
+static int rewrite_record(const sqlite3 *db, Span record, i64 rowid, Bytes *out, u64 *present)
 {
+    const Capture *const capture = db->weir;
+    const u8 *const kinds = capture->kinds.data;
     const u64 count = capture->kinds.size;
     Reader reader = {0};
     int rc = weir_reader_init(&reader, record);
-    if (rc == SQLITE_OK && capture->is_rewritten) {
-        rc = weir_bytes_reserve(scratch, record.size + 8 * count);
+    if (rc == SQLITE_OK) {
+        rc = reserve_room(db, out, record.size, count * WEIR_WORD_SIZE);
     }
     if (rc != SQLITE_OK) {
         return rc;
     }
+    u8 *const image = out->data + out->size;
     u64 run = reader.offset; /* where in the record the next run starts */
-    u8 *body = scratch->data;
-    if (capture->is_rewritten) {
-        memcpy(body, record.data, run);
-        body += run;
-    }
+    u8 *body = image + run;
+    memcpy(image, record.data, run);
     u64 i = 0;
     for (; i < count; i++) {
         rc = weir_reader_next(&reader);
@@ -262,7 +273,7 @@ static int rewrite_record(const Capture *capture, Span record, i64 rowid, Bytes 
             break;
         }
         const u32 serial = reader.serial;
-        const u8 kind = capture->kinds.data[i];
+        const u8 kind = kinds[i];
         if (kind == COLUMN_PLAIN ||
             (kind == COLUMN_REAL && (serial == 0 || serial == 7 || serial > 9))) {
             continue;
@@ -271,10 +282,12 @@ static int rewrite_record(const Capture *capture, Span record, i64 rowid, Bytes 
             return SQLITE_CORRUPT_BKPT;
         }
         const u64 run_size = reader.field_offset - run;
-        memcpy(body, record.data + run, run_size);
-        body += run_size;
+        if (run_size > 0) {
+            memcpy(body, record.data + run, run_size);
+            body += run_size;
+        }
         run = reader.offset;
-        u8 *const type = scratch->data + (reader.type - record.data) - 1;
+        u8 *const type = image + (reader.type - record.data) - 1;
         u32 size = 8;
         if (kind == COLUMN_ROWID) {
             /* Mostly NULL; SQLite leaves a reserved type there too. What counts is that it is one byte. */
@@ -290,36 +303,52 @@ static int rewrite_record(const Capture *capture, Span record, i64 rowid, Bytes 
     if ((rc != SQLITE_ROW && rc != SQLITE_DONE) || reader.type < reader.end) {
         return SQLITE_CORRUPT_BKPT;
     }
+    memcpy(body, record.data + run, reader.offset - run);
+    body += reader.offset - run;
     *present = i;
-    *out = record;
-    if (capture->is_rewritten) {
-        memcpy(body, record.data + run, reader.offset - run);
-        body += reader.offset - run;
-        *out = (Span){.data = scratch->data, .size = (u64)(body - scratch->data)};
-    }
+    out->size = (u64)(body - out->data);
     return SQLITE_OK;
 }
 
-int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *scratch,
-                         Span *out)
+/* Adds the columns that the image at `start` lacks. */
+static SQLITE_NOINLINE int complete_image(sqlite3 *db, Table *table, u64 start, int present,
+                                          Bytes *out)
 {
-    Capture *const capture = db->weir;
-    u64 present = 0;
-    int rc = plan_image(db, table);
-    if (rc == SQLITE_OK) {
-        rc = rewrite_record(capture, record, rowid, scratch, out, &present);
-    }
-    if (rc != SQLITE_OK || present == capture->kinds.size) {
-        return rc;
-    }
+    const Span image = {.data = out->data + start, .size = out->size - start};
     Bytes complete = {0};
-    rc = image_with_defaults(db, table, *out, (int)present, &complete);
+    int rc = image_with_defaults(db, table, image, present, &complete);
     if (rc == SQLITE_OK) {
-        sqlite3_free(scratch->data);
-        *scratch = complete;
-        *out = weir_bytes_span(scratch);
-    } else {
-        weir_bytes_free(&complete);
+        out->size = start;
+        rc = weir_image_copy(db, weir_bytes_span(&complete), out);
+    }
+    weir_bytes_free(&complete);
+    return rc;
+}
+
+int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *out)
+{
+    const u64 start = out->size;
+    u64 present = 0;
+    int rc = SQLITE_OK;
+    weir_log_mind_schema(db);
+    if (db->weir->planned != table) {
+        rc = plan_images(db->weir, table);
+    }
+    if (rc == SQLITE_OK) {
+        rc = rewrite_record(db, record, rowid, out, &present);
+    }
+    if (rc == SQLITE_OK && present != db->weir->kinds.size) {
+        rc = complete_image(db, table, start, (int)present, out);
+    }
+    return rc;
+}
+
+int weir_image_copy(const sqlite3 *db, Span image, Bytes *out)
+{
+    const int rc = reserve_room(db, out, image.size, 0);
+    if (rc == SQLITE_OK) {
+        memcpy(out->data + out->size, image.data, image.size);
+        out->size += image.size;
     }
     return rc;
 }

@@ -10,7 +10,7 @@ enum {
     COLUMNS_V1 = 8,
     COLUMNS_V2 = 9,
     HEADER_MAX = 32, /* of a record: four lengths of at most 5 bytes, the rest 1 */
-    ROW_FIXED_MAX = HEADER_MAX + 4 * 8, /* header and integers */
+    ROW_FIXED_MAX = HEADER_MAX + 4 * WEIR_WORD_SIZE, /* header and integers */
 };
 
 /* --- shape --- */
@@ -151,91 +151,69 @@ void weir_log_mind_schema(sqlite3 *db)
     }
 }
 
-static int open_log(sqlite3 *db)
+static SQLITE_NOINLINE int open_anew(sqlite3 *db)
 {
     Capture *const capture = db->weir;
-    weir_log_mind_schema(db);
-    if (capture->is_open && capture->cursor->eState == CURSOR_FAULT) {
-        weir_log_close(db);
+    const Table *const log = weir_log_find(db);
+    if (log == NULL) {
+        return SQLITE_ERROR;
     }
-    if (!capture->is_open) {
-        const Table *const log = weir_log_find(db);
-        if (log == NULL) {
-            return SQLITE_ERROR;
-        }
-        int rc = weir_sequence_look(db, log);
-        if (rc == SQLITE_OK) {
-            rc = weir_log_open_root(db, log->tnum, true);
-        }
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-        capture->log = log;
-        capture->is_ruled = weir_log_is_ruled(log);
-        Btree *const btree = db->aDb[0].pBt;
-        capture->may_rest =
-            !capture->is_ruled && !sqlite3BtreeSharable(btree) && !btree->pBt->autoVacuum;
+    int rc = weir_sequence_look(db, log);
+    if (rc == SQLITE_OK) {
+        rc = weir_log_open_root(db, log->tnum, true);
     }
-    return capture->verify ? verify_first(capture) : SQLITE_OK;
-}
-
-int weir_log_last(sqlite3 *db, i64 *out, int *is_empty)
-{
-    Capture *const capture = db->weir;
-    int rc = open_log(db);
-    *out = 0;
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* After an append the cursor is on the record, as long as no other cursor has changed the log. */
-    const BtCursor *const cursor = capture->cursor;
-    if (capture->is_at_last && cursor->eState == CURSOR_VALID &&
-        (cursor->curFlags & BTCF_AtLast) != 0) {
-        *out = capture->last_id;
-        *is_empty = 0;
-        return SQLITE_OK;
-    }
+    capture->log = log;
+    capture->is_ruled = weir_log_is_ruled(log);
+    Btree *const btree = db->aDb[0].pBt;
+    capture->may_rest =
+        !capture->is_ruled && !sqlite3BtreeSharable(btree) && !btree->pBt->autoVacuum;
+    return SQLITE_OK;
+}
+
+static SQLITE_NOINLINE int find_last(Capture *capture, i64 *out, int *is_empty)
+{
+    *out = 0;
     capture->is_at_last = false;
-    rc = sqlite3BtreeLast(capture->cursor, is_empty);
+    const int rc = sqlite3BtreeLast(capture->cursor, is_empty);
     if (rc == SQLITE_OK && !*is_empty) {
         *out = sqlite3BtreeIntegerKey(capture->cursor);
     }
     return rc;
 }
 
-/* --- writing --- */
-
-/* A record of the log under construction: the header grows beside it, the bodies are where they stay. */
-typedef struct LogRow {
-    u8 *body; /* where the next one goes */
-    u32 header_size;
-    u8 header[HEADER_MAX];
-} LogRow;
-
-static inline void row_add_null(LogRow *row)
+int weir_log_last(sqlite3 *db, i64 *out, int *is_empty)
 {
-    row->header[row->header_size++] = 0;
-}
-
-static inline void row_add_integer(LogRow *row, i64 value)
-{
-    u32 size;
-    row->header[row->header_size++] = (u8)weir_integer_serial(value, &size);
-    weir_integer_put(row->body, value, size);
-    row->body += size;
-}
-
-/* type: 12 for a blob, 13 for text. */
-static inline void row_add_bytes(LogRow *row, Span span, u64 type)
-{
-    if (span.data == NULL) {
-        row_add_null(row);
-        return;
+    Capture *const capture = db->weir;
+    const BtCursor *const cursor = capture->cursor;
+    int rc = SQLITE_OK;
+    *out = 0;
+    weir_log_mind_schema(db);
+    if (capture->is_open && cursor->eState == CURSOR_FAULT) {
+        weir_log_close(db);
     }
-    row->header_size += putVarint32(row->header + row->header_size, (u32)(span.size * 2 + type));
-    memcpy(row->body, span.data, span.size);
-    row->body += span.size;
+    if (!capture->is_open) {
+        rc = open_anew(db);
+    }
+    if (rc == SQLITE_OK && capture->verify) {
+        rc = verify_first(capture);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    /* After an append the cursor is on the record, as long as no other cursor has changed the log. */
+    if (capture->is_at_last && cursor->eState == CURSOR_VALID &&
+        (cursor->curFlags & BTCF_AtLast) != 0) {
+        *out = capture->last_id;
+        *is_empty = 0;
+        return SQLITE_OK;
+    }
+    return find_last(capture, out, is_empty);
 }
+
+/* --- the record --- */
 
 /* Where a record goes, and what is not the change itself. */
 typedef struct Stamp {
@@ -250,65 +228,100 @@ static Span span_of_text(const char *text)
     return (Span){.data = (const u8 *)text, .size = text == NULL ? 0 : strlen(text)};
 }
 
-/* Builds the record in capture->record, behind room for its header; *out is the record. */
-static int build_row(sqlite3 *db, const Change *change, const Stamp *stamp, Span *out)
+int weir_log_start(sqlite3 *db, const char *table_name)
 {
     Capture *const capture = db->weir;
-    const Span name = span_of_text(change->table_name);
-    const u64 size =
-        ROW_FIXED_MAX + name.size + change->before.size + change->after.size + change->updates.size;
-    /* Too long is reported as full: for that SQLite undoes the statement whatever it has written. */
-    if (size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
-        return SQLITE_FULL;
-    }
-    const int rc = weir_bytes_reserve(&capture->record, size);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    LogRow row; /* filled as far as it is used: this runs for every change */
-    u8 *const first_body = capture->record.data + HEADER_MAX;
-    row.body = first_body;
-    row.header_size = 1;
-    row_add_null(&row);
-    row_add_integer(&row, stamp->seconds);
-    if (capture->setting.version == 2) {
-        row_add_integer(&row, stamp->transaction_id);
-    }
-    row_add_integer(&row, change->type);
-    row_add_bytes(&row, name, 13);
-    if (change->has_id) {
-        row_add_integer(&row, change->id);
-    } else {
-        row_add_null(&row);
-    }
-    row_add_bytes(&row, change->before, 12);
-    row_add_bytes(&row, change->after, 12);
-    row_add_bytes(&row, change->updates, 12);
-    assert(row.header_size <= HEADER_MAX);
-    row.header[0] = (u8)row.header_size;
-    memcpy(first_body - row.header_size, row.header, row.header_size);
-    *out = (Span){
-        .data = first_body - row.header_size,
-        .size = (u64)(row.body - first_body) + row.header_size,
-    };
-    return SQLITE_OK;
+    capture->room = ROW_FIXED_MAX + span_of_text(table_name).size;
+    capture->record.size = capture->room;
+    return weir_bytes_reserve(&capture->record, capture->room);
 }
+
+/* Each of these puts something before `at` and returns where it begins. An integer writes a whole word: what is before
+ * it must be written later. */
+
+static inline u8 *put_integer_before(u8 *at, i64 value, u64 *type)
+{
+    u32 size;
+    *type = weir_integer_serial(value, &size);
+    weir_word_put(at - WEIR_WORD_SIZE, (u64)value);
+    return at - size;
+}
+
+static inline u8 *put_type_before(u8 *at, u64 type)
+{
+    if (type < 0x80) {
+        *--at = (u8)type;
+        return at;
+    }
+    at -= sqlite3VarintLen(type);
+    (void)sqlite3PutVarint(at, type);
+    return at;
+}
+
+static inline u8 *put_image_type_before(u8 *at, u64 size)
+{
+    return put_type_before(at, size == 0 ? 0 : size * 2 + 12);
+}
+
+/* Puts what comes before the images, from its end to its start; returns where the row begins. */
+static u8 *put_head(const Capture *capture, const Change *change, const Stamp *stamp)
+{
+    const u64 name_size = capture->room - ROW_FIXED_MAX;
+    const bool has_transaction = capture->setting.version == 2;
+    u8 *at = capture->record.data + capture->room;
+    u64 id = 0;
+    u64 transaction = 0;
+    u64 type;
+    u64 seconds;
+    if (change->has_id) {
+        at = put_integer_before(at, change->id, &id);
+    }
+    if (name_size > 0) {
+        at -= name_size;
+        memcpy(at, change->table_name, name_size);
+    }
+    at = put_integer_before(at, change->type, &type);
+    if (has_transaction) {
+        at = put_integer_before(at, stamp->transaction_id, &transaction);
+    }
+    at = put_integer_before(at, stamp->seconds, &seconds);
+    const u8 *const header_end = at;
+    at = put_image_type_before(at, change->updates_size);
+    at = put_image_type_before(at, change->after_size);
+    at = put_image_type_before(at, change->before_size);
+    *--at = (u8)id;
+    at = put_type_before(at, change->table_name == NULL ? 0 : name_size * 2 + 13);
+    *--at = (u8)type;
+    if (has_transaction) {
+        *--at = (u8)transaction;
+    }
+    *--at = (u8)seconds;
+    *--at = 0; /* the id of the record is its rowid */
+    at--;
+    assert(header_end - at <= HEADER_MAX);
+    *at = (u8)(header_end - at);
+    return at;
+}
+
+/* --- writing --- */
 
 static int append_directly(Vdbe *vm, const Change *change, const Stamp *stamp)
 {
     sqlite3 *const db = vm->db;
     Capture *const capture = db->weir;
-    Span row;
-    int rc = build_row(db, change, stamp, &row);
-    if (rc == SQLITE_OK) {
-        const BtreePayload payload = {
-            .nKey = stamp->id,
-            .pData = row.data,
-            .nData = (int)row.size,
-        };
-        rc = sqlite3BtreeInsert(capture->cursor, &payload, BTREE_APPEND, stamp->is_first ? 0 : -1);
-        capture->is_at_last = rc == SQLITE_OK;
+    /* Too long is reported as full: for that SQLite undoes the statement whatever it has written. */
+    if (capture->record.size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
+        return SQLITE_FULL;
     }
+    const u8 *const row = put_head(capture, change, stamp);
+    const BtreePayload payload = {
+        .nKey = stamp->id,
+        .pData = row,
+        .nData = (int)(capture->record.data + capture->record.size - row),
+    };
+    const int rc =
+        sqlite3BtreeInsert(capture->cursor, &payload, BTREE_APPEND, stamp->is_first ? 0 : -1);
+    capture->is_at_last = rc == SQLITE_OK;
     return rc;
 }
 
@@ -328,16 +341,19 @@ static int prepare_insert(sqlite3 *db)
     return rc;
 }
 
-static int bind_span(sqlite3_stmt *statement, int index, Span span)
+static int bind_image(sqlite3_stmt *statement, int index, const u8 *image, u64 size)
 {
-    return span.data == NULL
-               ? sqlite3_bind_null(statement, index)
-               : sqlite3_bind_blob64(statement, index, span.data, span.size, SQLITE_STATIC);
+    return size == 0 ? sqlite3_bind_null(statement, index)
+                     : sqlite3_bind_blob64(statement, index, image, size, SQLITE_STATIC);
 }
 
-static int run_insert(sqlite3_stmt *insert, const Change *change, const Stamp *stamp,
-                      bool has_transaction)
+static int run_insert(const Capture *capture, const Change *change, const Stamp *stamp)
 {
+    sqlite3_stmt *const insert = capture->insert;
+    const bool has_transaction = capture->setting.version == 2;
+    const u8 *const before = capture->record.data + capture->room;
+    const u8 *const after = before + change->before_size;
+    const u8 *const updates = after + change->after_size;
     int rc = sqlite3_bind_int64(insert, 1, stamp->id);
     rc = rc != SQLITE_OK ? rc : sqlite3_bind_int64(insert, 2, stamp->seconds);
     if (has_transaction) {
@@ -350,9 +366,9 @@ static int run_insert(sqlite3_stmt *insert, const Change *change, const Stamp *s
     } else {
         rc = rc != SQLITE_OK ? rc : sqlite3_bind_null(insert, 6);
     }
-    rc = rc != SQLITE_OK ? rc : bind_span(insert, 7, change->before);
-    rc = rc != SQLITE_OK ? rc : bind_span(insert, 8, change->after);
-    rc = rc != SQLITE_OK ? rc : bind_span(insert, 9, change->updates);
+    rc = rc != SQLITE_OK ? rc : bind_image(insert, 7, before, change->before_size);
+    rc = rc != SQLITE_OK ? rc : bind_image(insert, 8, after, change->after_size);
+    rc = rc != SQLITE_OK ? rc : bind_image(insert, 9, updates, change->updates_size);
     if (rc == SQLITE_OK) {
         (void)sqlite3_step(insert);
         rc = sqlite3_reset(insert);
@@ -371,7 +387,7 @@ static int append_by_statement(Vdbe *vm, const Change *change, const Stamp *stam
     db->autoCommit = 0;
     int rc = capture->insert == NULL ? prepare_insert(db) : SQLITE_OK;
     if (rc == SQLITE_OK) {
-        rc = run_insert(capture->insert, change, stamp, capture->setting.version == 2);
+        rc = run_insert(capture, change, stamp);
     }
     if (rc != SQLITE_OK && !db->mallocFailed) {
         sqlite3VdbeError(vm, "%s", sqlite3_errmsg(db));

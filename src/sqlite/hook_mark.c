@@ -102,7 +102,7 @@ void weir_mark_make(const sqlite3 *db, i64 last_id, u8 *out)
     sqlite3Put4byte(out + 10, place.salts[1]);
     sqlite3Put4byte(out + 14, place.frame);
     sqlite3Put4byte(out + 18, place.change);
-    weir_integer_put(out + 22, last_id, 8);
+    weir_word_put(out + 22, (u64)last_id);
     const u8 *const page = shared->pPage1->aData;
     memcpy(out + 30, page + 28, 4);
     memcpy(out + 34, page + 36, 8);

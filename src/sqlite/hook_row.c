@@ -49,14 +49,18 @@ int weir_row_payload(BtCursor *cursor, Bytes *scratch, Span *out)
     return rc;
 }
 
-/* The image of the row under a cursor. */
-static int image_of_cursor(sqlite3 *db, Table *table, BtCursor *cursor, Bytes *scratch, Span *out)
+/* Appends the image of the row under a cursor to the record of its change; *size is that of the image. */
+static int put_image_of_cursor(sqlite3 *db, Table *table, BtCursor *cursor, u64 *size)
 {
+    Capture *const capture = db->weir;
+    const u64 start = capture->record.size;
     Span record;
-    int rc = weir_row_payload(cursor, &db->weir->payload, &record);
+    int rc = weir_row_payload(cursor, &capture->payload, &record);
     if (rc == SQLITE_OK) {
-        rc = weir_image_of_record(db, table, record, sqlite3BtreeIntegerKey(cursor), scratch, out);
+        rc = weir_image_of_record(db, table, record, sqlite3BtreeIntegerKey(cursor),
+                                  &capture->record);
     }
+    *size = capture->record.size - start;
     return rc;
 }
 
@@ -75,22 +79,18 @@ static int restore_cursor(BtCursor *cursor)
 
 /* --- DELETE --- */
 
-/* Keeps what OP_Insert will need of the old row. */
+/* Begins the record of an UPDATE, and keeps what OP_Insert will need of the old row. */
 static int stash_old_row(Vdbe *vm, Table *table, BtCursor *cursor, const char *columns)
 {
     Capture *const capture = vm->db->weir;
     capture->updating = table;
     capture->updating_columns = columns;
     capture->old_rowid = sqlite3BtreeIntegerKey(cursor);
-    if (!wants_before(vm->weirMode)) {
-        return SQLITE_OK;
+    capture->before_size = 0;
+    int rc = weir_log_start(vm->db, table->zName);
+    if (rc == SQLITE_OK && wants_before(vm->weirMode)) {
+        rc = put_image_of_cursor(vm->db, table, cursor, &capture->before_size);
     }
-    Span image;
-    int rc = image_of_cursor(vm->db, table, cursor, &capture->before, &image);
-    if (rc == SQLITE_OK && image.data != capture->before.data) {
-        rc = weir_bytes_set(&capture->before, image);
-    }
-    capture->before.size = image.size;
     return rc;
 }
 
@@ -102,9 +102,9 @@ static int record_delete(Vdbe *vm, Table *table, BtCursor *cursor)
         .has_id = true,
         .id = sqlite3BtreeIntegerKey(cursor),
     };
-    int rc = SQLITE_OK;
-    if (wants_before(vm->weirMode)) {
-        rc = image_of_cursor(vm->db, table, cursor, &vm->db->weir->before, &change.before);
+    int rc = weir_log_start(vm->db, table->zName);
+    if (rc == SQLITE_OK && wants_before(vm->weirMode)) {
+        rc = put_image_of_cursor(vm->db, table, cursor, &change.before_size);
     }
     return rc != SQLITE_OK ? rc : weir_log_append(vm, &change);
 }
@@ -145,11 +145,12 @@ int weir_row_delete(Vdbe *vm, const Op *op, VdbeCursor *cursor)
 
 /* --- INSERT and UPDATE --- */
 
-/* The columns that the statement sets and their new values: they are in the registers after that of the
+/* Appends which columns the statement sets, and their new values: they are in the registers after that of the
  * rowid, which is the first. */
-static int updates_of_registers(sqlite3 *db, const Mem *registers, Table *table, Span *out)
+static int put_updates(sqlite3 *db, const Mem *registers, Table *table)
 {
     Capture *const capture = db->weir;
+    const char *const columns = capture->updating_columns;
     const int count = table->nCol;
     int rc = weir_bytes_reserve(&capture->values, (u64)count * (sizeof(Mem *) + sizeof(Mem)));
     if (rc != SQLITE_OK) {
@@ -159,58 +160,78 @@ static int updates_of_registers(sqlite3 *db, const Mem *registers, Table *table,
     Mem *const integers = (Mem *)(void *)(values + count);
     for (int i = 0; i < count; i++) {
         values[i] = NULL;
-        if (capture->updating_columns[i] == '1') {
+        if (columns[i] == '1') {
             const int storage = sqlite3TableColumnToStorage(table, (i16)i);
-            values[i] = i == table->iPKey ? registers : registers + 1 + storage;
-        }
-        /* A real kept as an integer becomes one where the column does not make it real again. */
-        if (values[i] != NULL && (values[i]->flags & MEM_IntReal) != 0 &&
-            table->aCol[i].affinity != SQLITE_AFF_REAL) {
-            integers[i] = *values[i];
-            integers[i].flags = MEM_Int;
-            values[i] = &integers[i];
+            const Mem *const value = i == table->iPKey ? registers : registers + 1 + storage;
+            values[i] = value;
+            /* A real kept as an integer becomes one where the column does not make it real again. */
+            if ((value->flags & MEM_IntReal) != 0 && table->aCol[i].affinity != SQLITE_AFF_REAL) {
+                integers[i] = *value;
+                integers[i].flags = MEM_Int;
+                values[i] = &integers[i];
+            }
         }
     }
-    rc = weir_image_of_updates(values, count, &capture->updates);
-    *out = weir_bytes_span(&capture->updates);
+    return weir_image_of_updates(db, values, count, &capture->record);
+}
+
+/* The image of the new row. */
+typedef struct NewRow {
+    Table *table;
+    Span record; /* as it is stored */
+    i64 rowid;
+} NewRow;
+
+/* Appends the image of a new row to the record of its change; *size is that of the image. */
+static int put_image_of_row(sqlite3 *db, const NewRow *row, u64 *size)
+{
+    Bytes *const out = &db->weir->record;
+    const u64 start = out->size;
+    const int rc = weir_image_of_record(db, row->table, row->record, row->rowid, out);
+    *size = out->size - start;
     return rc;
 }
 
-static int record_insert(Vdbe *vm, Table *table, i64 rowid, Span after)
+static int record_insert(Vdbe *vm, const NewRow *row)
 {
-    const Change change = {
+    Change change = {
         .type = CHANGE_INSERT,
-        .table_name = table->zName,
+        .table_name = row->table->zName,
         .has_id = true,
-        .id = rowid,
-        .after = after,
+        .id = row->rowid,
     };
-    return weir_log_append(vm, &change);
+    int rc = weir_log_start(vm->db, change.table_name);
+    if (rc == SQLITE_OK && wants_after(vm->weirMode)) {
+        rc = put_image_of_row(vm->db, row, &change.after_size);
+    }
+    return rc != SQLITE_OK ? rc : weir_log_append(vm, &change);
 }
 
-static int record_update(Vdbe *vm, const Mem *registers, Table *table, i64 rowid, Span after)
+static int record_update(Vdbe *vm, const Mem *registers, const NewRow *row)
 {
-    Capture *const capture = vm->db->weir;
+    sqlite3 *const db = vm->db;
+    Capture *const capture = db->weir;
     Change change = {
         .type = CHANGE_UPDATE,
-        .table_name = table->zName,
+        .table_name = row->table->zName,
         .has_id = true,
         .id = capture->old_rowid,
-        .after = after,
+        .before_size = capture->before_size,
     };
-    capture->updating = NULL;
-    if (wants_before(vm->weirMode)) {
-        change.before = weir_bytes_span(&capture->before);
-    }
-    if (capture->old_rowid != rowid) {
-        change.type = CHANGE_DELETE;
-        change.after = (Span){0};
-        const int rc = weir_log_append(vm, &change);
-        return rc != SQLITE_OK ? rc : record_insert(vm, table, rowid, after);
-    }
     int rc = SQLITE_OK;
-    if (vm->weirMode == CAPTURE_FULL && capture->updating_columns != NULL) {
-        rc = updates_of_registers(vm->db, registers, table, &change.updates);
+    capture->updating = NULL;
+    if (capture->old_rowid != row->rowid) {
+        change.type = CHANGE_DELETE;
+        rc = weir_log_append(vm, &change);
+        return rc != SQLITE_OK ? rc : record_insert(vm, row);
+    }
+    if (wants_after(vm->weirMode)) {
+        rc = put_image_of_row(db, row, &change.after_size);
+    }
+    if (rc == SQLITE_OK && vm->weirMode == CAPTURE_FULL && capture->updating_columns != NULL) {
+        const u64 start = capture->record.size;
+        rc = put_updates(db, registers, row->table);
+        change.updates_size = capture->record.size - start;
     }
     return rc != SQLITE_OK ? rc : weir_log_append(vm, &change);
 }
@@ -224,7 +245,7 @@ int weir_row_insert(Vdbe *vm, const Op *op, VdbeCursor *cursor, Mem *data, i64 r
     if (op->p4type != P4_TABLE && cursor->pgnoRoot != SCHEMA_ROOT) {
         return SQLITE_OK;
     }
-    int rc = ExpandBlob(data);
+    const int rc = ExpandBlob(data);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -232,21 +253,14 @@ int weir_row_insert(Vdbe *vm, const Op *op, VdbeCursor *cursor, Mem *data, i64 r
     if (op->p4type != P4_TABLE) {
         return weir_schema_insert(vm, record, rowid);
     }
-    Table *const table = op->p4.pTab;
-    if (classify(capture, vm, table) != TABLE_CAPTURED || !HasRowid(table)) {
+    const NewRow row = {.table = op->p4.pTab, .record = record, .rowid = rowid};
+    if (classify(capture, vm, row.table) != TABLE_CAPTURED || !HasRowid(row.table)) {
         return SQLITE_OK;
     }
-    Span after = {0};
-    if (wants_after(vm->weirMode)) {
-        rc = weir_image_of_record(vm->db, table, record, rowid, &capture->after, &after);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
+    if ((op->p5 & OPFLAG_ISUPDATE) != 0 && capture->updating == row.table) {
+        return record_update(vm, &vm->aMem[op->p3], &row);
     }
-    if ((op->p5 & OPFLAG_ISUPDATE) != 0 && capture->updating == table) {
-        return record_update(vm, &vm->aMem[op->p3], table, rowid, after);
-    }
-    return record_insert(vm, table, rowid, after);
+    return record_insert(vm, &row);
 }
 
 int weir_row_record_all(Vdbe *vm, Table *table)
@@ -262,12 +276,10 @@ int weir_row_record_all(Vdbe *vm, Table *table)
         rc = sqlite3BtreeFirst(cursor, &is_empty);
     }
     while (rc == SQLITE_OK && !is_empty) {
-        Span after = {0};
-        if (wants_after(vm->weirMode)) {
-            rc = image_of_cursor(db, table, cursor, &db->weir->after, &after);
-        }
+        NewRow row = {.table = table, .rowid = sqlite3BtreeIntegerKey(cursor)};
+        rc = weir_row_payload(cursor, &db->weir->payload, &row.record);
         if (rc == SQLITE_OK) {
-            rc = record_insert(vm, table, sqlite3BtreeIntegerKey(cursor), after);
+            rc = record_insert(vm, &row);
         }
         if (rc == SQLITE_OK) {
             rc = sqlite3BtreeNext(cursor, 0);
@@ -328,6 +340,35 @@ int weir_blob_before(Vdbe *vm, BtCursor *cursor)
     return stash_old_row(vm, table, cursor, NULL);
 }
 
+/* Appends the new value of a column as what the change sets; it is found in the image of the new row. */
+static int put_update_of_blob(sqlite3 *db, Table *table, int column, Change *change)
+{
+    Capture *const capture = db->weir;
+    const u64 pointers_size = (u64)table->nCol * sizeof(Mem *);
+    const Span after = {
+        .data = capture->record.data + capture->record.size - change->after_size,
+        .size = change->after_size,
+    };
+    Bytes updates = {0}; /* apart: the value points into the record, which must not move */
+    Mem value;
+    int rc = weir_image_field(db, after, sqlite3TableColumnToStorage(table, (i16)column), &value);
+    if (rc == SQLITE_OK) {
+        rc = weir_bytes_reserve(&capture->values, pointers_size);
+    }
+    if (rc == SQLITE_OK) {
+        const Mem **const values = (const Mem **)(void *)capture->values.data;
+        memset(capture->values.data, 0, pointers_size);
+        values[column] = &value;
+        rc = weir_image_of_updates(db, values, table->nCol, &updates);
+    }
+    if (rc == SQLITE_OK) {
+        change->updates_size = updates.size;
+        rc = weir_image_copy(db, weir_bytes_span(&updates), &capture->record);
+    }
+    weir_bytes_free(&updates);
+    return rc;
+}
+
 int weir_blob_after(Vdbe *vm, BtCursor *cursor, int column)
 {
     sqlite3 *const db = vm->db;
@@ -342,28 +383,14 @@ int weir_blob_after(Vdbe *vm, BtCursor *cursor, int column)
         .table_name = table->zName,
         .has_id = true,
         .id = capture->old_rowid,
+        .before_size = capture->before_size,
     };
-    if (wants_before(vm->weirMode)) {
-        change.before = weir_bytes_span(&capture->before);
-    }
     int rc = SQLITE_OK;
     if (wants_after(vm->weirMode)) {
-        rc = image_of_cursor(db, table, cursor, &capture->after, &change.after);
+        rc = put_image_of_cursor(db, table, cursor, &change.after_size);
     }
     if (rc == SQLITE_OK && vm->weirMode == CAPTURE_FULL) {
-        const int storage = sqlite3TableColumnToStorage(table, (i16)column);
-        Mem value;
-        rc = weir_image_field(db, change.after, storage, &value);
-        if (rc == SQLITE_OK) {
-            rc = weir_bytes_reserve(&capture->values, (u64)table->nCol * sizeof(Mem *));
-        }
-        if (rc == SQLITE_OK) {
-            const Mem **const values = (const Mem **)(void *)capture->values.data;
-            memset(capture->values.data, 0, (size_t)table->nCol * sizeof(Mem *));
-            values[column] = &value;
-            rc = weir_image_of_updates(values, table->nCol, &capture->updates);
-            change.updates = weir_bytes_span(&capture->updates);
-        }
+        rc = put_update_of_blob(db, table, column, &change);
     }
     if (rc == SQLITE_OK) {
         rc = weir_log_append(vm, &change);

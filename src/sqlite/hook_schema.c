@@ -205,12 +205,12 @@ static void text_of_statement(const Vdbe *vm, Mem *out)
     out->n = (int)size;
 }
 
-static int updates_of_statement(const Vdbe *vm, Bytes *out)
+static int put_statement(const Vdbe *vm, Bytes *out)
 {
     Mem sql;
     text_of_statement(vm, &sql);
     const Mem *values[SCHEMA_COLUMNS] = {[SCHEMA_SQL] = &sql};
-    return weir_image_of_updates(values, SCHEMA_COLUMNS, out);
+    return weir_image_of_updates(vm->db, values, SCHEMA_COLUMNS, out);
 }
 
 /* CREATE TABLE AS fills its table by instructions that name none: the rows are read back. */
@@ -277,17 +277,22 @@ static int write_change(Vdbe *vm, const SchemaChange *collected)
     if (rc != SQLITE_OK || !is_told) {
         return rc;
     }
-    if (change.type != CHANGE_INSERT &&
+    Bytes *const record = &capture->record;
+    rc = weir_log_start(vm->db, change.table_name);
+    if (rc == SQLITE_OK && change.type != CHANGE_INSERT &&
         (vm->weirMode == CAPTURE_BEFORE || vm->weirMode == CAPTURE_FULL)) {
-        change.before = weir_bytes_span(&collected->before);
+        change.before_size = collected->before.size;
+        rc = weir_image_copy(vm->db, weir_bytes_span(&collected->before), record);
     }
-    if (change.type != CHANGE_DELETE &&
+    if (rc == SQLITE_OK && change.type != CHANGE_DELETE &&
         (vm->weirMode == CAPTURE_AFTER || vm->weirMode == CAPTURE_FULL)) {
-        change.after = weir_bytes_span(&collected->after);
+        change.after_size = collected->after.size;
+        rc = weir_image_copy(vm->db, weir_bytes_span(&collected->after), record);
     }
-    if (change.type == CHANGE_UPDATE && vm->weirMode == CAPTURE_FULL) {
-        rc = updates_of_statement(vm, &capture->updates);
-        change.updates = weir_bytes_span(&capture->updates);
+    if (rc == SQLITE_OK && change.type == CHANGE_UPDATE && vm->weirMode == CAPTURE_FULL) {
+        const u64 start = record->size;
+        rc = put_statement(vm, record);
+        change.updates_size = record->size - start;
     }
     if (rc == SQLITE_OK) {
         rc = weir_log_append(vm, &change);

@@ -33,9 +33,6 @@ void weir_close(sqlite3 *db)
     sqlite3_free(capture->saved.table_name);
     sqlite3_free(capture->cursor);
     weir_bytes_free(&capture->kinds);
-    weir_bytes_free(&capture->before);
-    weir_bytes_free(&capture->after);
-    weir_bytes_free(&capture->updates);
     weir_bytes_free(&capture->record);
     weir_bytes_free(&capture->payload);
     weir_bytes_free(&capture->values);

@@ -41,39 +41,6 @@ Span weir_bytes_span(const Bytes *bytes)
     return (Span){.data = bytes->data, .size = bytes->size};
 }
 
-/* --- integers --- */
-
-u32 weir_integer_serial(i64 value, u32 *size)
-{
-    const u64 magnitude = value < 0 ? ~(u64)value : (u64)value;
-    if (magnitude <= 127) {
-        if (value == 0 || value == 1) {
-            *size = 0;
-            return 8 + (u32)value;
-        }
-        *size = 1;
-        return 1;
-    }
-    if (magnitude <= 0x7fff) {
-        *size = 2;
-        return 2;
-    }
-    if (magnitude <= 0x7fffff) {
-        *size = 3;
-        return 3;
-    }
-    if (magnitude <= 0x7fffffff) {
-        *size = 4;
-        return 4;
-    }
-    if (magnitude <= 0x7fffffffffff) {
-        *size = 6;
-        return 5;
-    }
-    *size = 8;
-    return 6;
-}
-
 /* --- reading records --- */
 
 u32 weir_varint_read(const u8 *at, const u8 *end, u32 *value)

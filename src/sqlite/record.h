@@ -26,24 +26,47 @@ void weir_bytes_free(Bytes *bytes);
 Span weir_bytes_span(const Bytes *bytes);
 
 /* Serial type of an integer, and size of its body. */
-u32 weir_integer_serial(i64 value, u32 *size);
+static inline u32 weir_integer_serial(i64 value, u32 *size)
+{
+    const u64 magnitude = value < 0 ? ~(u64)value : (u64)value;
+    if (magnitude <= 127) {
+        const bool is_small = (value & ~(i64)1) == 0;
+        *size = is_small ? 0 : 1;
+        return is_small ? 8 + (u32)value : 1;
+    }
+    if (magnitude <= 0x7fff) {
+        *size = 2;
+        return 2;
+    }
+    if (magnitude <= 0x7fffff) {
+        *size = 3;
+        return 3;
+    }
+    if (magnitude <= 0x7fffffff) {
+        *size = 4;
+        return 4;
+    }
+    if (magnitude <= 0x7fffffffffff) {
+        *size = 6;
+        return 5;
+    }
+    *size = 8;
+    return 6;
+}
+
+/* 8 bytes, most significant first. */
+static inline void weir_word_put(u8 *out, u64 bits)
+{
+    const u64 word = SQLITE_LITTLEENDIAN ? __builtin_bswap64(bits) : bits;
+    memcpy(out, &word, sizeof word);
+}
+
+enum { WEIR_WORD_SIZE = 8 };
+
+/* The body of an integer. Writes a whole word: what is behind the body must be written later, or be free. */
 static inline void weir_integer_put(u8 *out, i64 value, u32 size)
 {
-    const u64 bits = (u64)value;
-    if (size == 8) {
-        out[0] = (u8)(bits >> 56);
-        out[1] = (u8)(bits >> 48);
-        out[2] = (u8)(bits >> 40);
-        out[3] = (u8)(bits >> 32);
-        out[4] = (u8)(bits >> 24);
-        out[5] = (u8)(bits >> 16);
-        out[6] = (u8)(bits >> 8);
-        out[7] = (u8)bits;
-        return;
-    }
-    for (u32 i = 0; i < size; i++) {
-        out[i] = (u8)(bits >> (size - 1 - i) * 8);
-    }
+    weir_word_put(out, (u64)value << ((WEIR_WORD_SIZE - size) * 8 & 63));
 }
 
 /* Reads a record field by field. What does not fit into the record is SQLITE_CORRUPT. */
