@@ -29,14 +29,25 @@ void weir_relations_put_view_sql(Text *sql)
     put_sql(sql);
 }
 
-/* The name of a view, quoted if it must be. */
-static void put_quoted_view(Text *sql)
+/* The name in that column, quoted if it must be. */
+static void put_quoted(Text *sql, const char *name)
 {
-    weir_text_puts(
-        sql, "CASE WHEN system.main.regexp_full_match(view, '[a-z_][a-z0-9_]*') AND view NOT IN ("
-             "SELECT keyword_name FROM system.main.duckdb_keywords() "
-             "WHERE keyword_category = 'reserved') "
-             "THEN view ELSE '\"' || system.main.replace(view, '\"', '\"\"') || '\"' END");
+    weir_text_printf(
+        sql,
+        "CASE WHEN system.main.regexp_full_match(%s, '[a-z_][a-z0-9_]*') AND %s NOT IN ("
+        "SELECT keyword_name FROM system.main.duckdb_keywords() "
+        "WHERE keyword_category = 'reserved') "
+        "THEN %s ELSE '\"' || system.main.replace(%s, '\"', '\"\"') || '\"' END",
+        name, name, name, name);
+}
+
+/* The name of a view as DuckDB writes those of tables: with its schema, if that is not main. */
+static void put_created_view(Text *sql)
+{
+    weir_text_puts(sql, "CASE WHEN schema = 'main' THEN '' ELSE ");
+    put_quoted(sql, "schema");
+    weir_text_puts(sql, " || '.' END || ");
+    put_quoted(sql, "view");
 }
 
 void weir_relations_put(Text *sql)
@@ -53,7 +64,7 @@ void weir_relations_put(Text *sql)
     weir_text_puts(sql, " FROM system.main.duckdb_views() WHERE NOT internal UNION ALL SELECT ");
     weir_relations_put_view_name(sql);
     weir_text_puts(sql, ", 3, system.main.row_number() OVER (), 'CREATE MATERIALIZED VIEW ' || ");
-    put_quoted_view(sql);
+    put_created_view(sql);
     weir_text_puts(sql, " || ' AS ' || ");
     put_sql(sql);
     weir_text_puts(sql,
