@@ -211,7 +211,7 @@ static Status run_create(WeirDb *db, const Statement *statement, Arena *arena, E
     return weir_engine_create(db->database->engine, &spec, NULL, err);
 }
 
-static Status run_own(WeirDb *db, const Statement *statement, Arena *arena, Error *err)
+static Status change_view(WeirDb *db, const Statement *statement, Arena *arena, Error *err)
 {
     Engine *const engine = db->database->engine;
     if (weir_capture_is_in_transaction(db->capture)) {
@@ -233,6 +233,15 @@ static Status run_own(WeirDb *db, const Statement *statement, Arena *arena, Erro
         return WEIR_OK;
     }
     return status;
+}
+
+/* Its result is that of a statement without rows. */
+static Status run_own(WeirDb *db, const Statement *statement, Arena *arena, WeirResult **out,
+                      Error *err)
+{
+    CapturedResult nothing = {.is_counted = true};
+    WEIR_TRY(change_view(db, statement, arena, err));
+    return weir_result_new(db, &nothing, out, err);
 }
 
 static Status run_duckdb(WeirDb *db, const char *sql, WeirResult **out, Error *err)
@@ -259,7 +268,7 @@ static Status run_statement(WeirDb *db, const Statement *statement, Arena *arena
     case STATEMENT_EXPLAIN: return run_explain(db, statement, out, err);
     case STATEMENT_CREATE:
     case STATEMENT_DROP:
-    case STATEMENT_REFRESH: return run_own(db, statement, arena, err);
+    case STATEMENT_REFRESH: return run_own(db, statement, arena, out, err);
     }
     return WEIR_OK;
 }

@@ -91,12 +91,14 @@ Status weir_result_new(WeirDb *db, CapturedResult *from, WeirResult **out, Error
         return err->code;
     }
     result->captured = *from;
-    const duckdb_result_type type = duckdb_result_return_type(result->captured.result);
-    result->has_rows = type == DUCKDB_RESULT_TYPE_QUERY_RESULT && !result->captured.is_counted;
-    if (result->captured.is_counted) {
+    if (result->captured.is_counted) { /* there may be no result of DuckDB's */
         result->rows_changed = result->captured.rows_changed;
-    } else if (type == DUCKDB_RESULT_TYPE_CHANGED_ROWS) {
-        result->rows_changed = duckdb_rows_changed(&result->captured.result);
+    } else {
+        const duckdb_result_type type = duckdb_result_return_type(result->captured.result);
+        result->has_rows = type == DUCKDB_RESULT_TYPE_QUERY_RESULT;
+        result->rows_changed = type == DUCKDB_RESULT_TYPE_CHANGED_ROWS
+                                   ? duckdb_rows_changed(&result->captured.result)
+                                   : 0;
     }
     Status status = WEIR_OK;
     if (result->has_rows) {
