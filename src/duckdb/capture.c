@@ -334,7 +334,7 @@ static Status execute_finish(Capture *capture, const char *sql, bool is_commit, 
         roll_back(capture);
         return weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS,
                               "the transaction was rolled back: a statement of it was refused "
-                              "because views read what it changes");
+                              "because of views");
     }
     const bool is_told =
         is_commit && capture->is_in_transaction && has_changes(capture) && !is_aborted(capture);
@@ -361,6 +361,7 @@ Status weir_capture_execute(Capture *capture, const char *sql, CapturedResult *o
     case WRITE_COMMIT: return execute_finish(capture, sql, true, out, err);
     case WRITE_ROLLBACK: return execute_finish(capture, sql, false, out, err);
     case WRITE_SESSION: return execute_session(capture, sql, out, err);
+    case WRITE_CREATE:
     case WRITE_DEFINITION: return execute_definition(capture, sql, &shape, out, err);
     case WRITE_UNKNOWN: return execute_unknown(capture, sql, out, err);
     case WRITE_PREPARE: return execute_prepare(capture, sql, &shape, out, err);

@@ -1,8 +1,10 @@
-/* capture_define.c: statements that take tables or columns away from under views are refused.
+/* capture_define.c: statements that take tables or columns away from under views are refused, and those
+ * that take the name of a view or its schema.
  *
  * The statement is run, and then every followed table is looked at in the same transaction: nobody
  * has to know what the statement means. In a transaction of the user's that cannot be taken back
- * alone: the transaction can then only be rolled back. DROP ... CASCADE drops the views as well. */
+ * alone: the transaction can then only be rolled back. DROP ... CASCADE drops the views as well.
+ * DETACH is not undone by a rollback: what it takes away is told before. */
 #include "duckdb/capture_priv.h"
 
 #include "duckdb/query.h"
@@ -121,12 +123,129 @@ static void drop_views(const Check *check)
     }
 }
 
-static Status run_checked(Capture *capture, const char *sql, Check *check, CapturedResult *out,
-                          Error *err)
+/* ---- names and schemas of views --------------------------------------------------------------- */
+
+/* Nothing has come by the name of a view, where it would be found instead. */
+static Status check_names(const Check *check, Error *err)
+{
+    static const char SQL[] =
+        "SELECT v.view, v.schema FROM system.main.dbsp_views() AS v, "
+        "(SELECT database_name, schema_name, table_name AS name FROM system.main.duckdb_tables() "
+        "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
+        "AS t WHERE system.main.lower(v.catalog) = system.main.lower(t.database_name) "
+        "AND system.main.lower(v.schema) = system.main.lower(t.schema_name) "
+        "AND system.main.lower(v.view) = system.main.lower(t.name) LIMIT 1";
+    Capture *const capture = check->capture;
+    Arena arena;
+    duckdb_result result = {0};
+    WEIR_TRY(weir_query(capture->connection, SQL, WEIR_ERR_HOST, &result, err));
+    weir_arena_init(&arena, capture->mem, 0);
+    Status status = WEIR_OK;
+    Rows rows = weir_rows(&result);
+    if (weir_rows_next(&rows)) {
+        const char *const view = weir_rows_text(&rows, 0, &arena, err);
+        const char *const schema = view == NULL ? NULL : weir_rows_text(&rows, 1, &arena, err);
+        if (schema == NULL) {
+            status = err->code;
+        } else {
+            status = weir_error_set(err, WEIR_ERR_NAME_CLASH,
+                                    "there is a materialized view %s in schema %s already", view,
+                                    schema);
+            weir_error_hint(err, "choose another name, or DROP MATERIALIZED VIEW %s first", view);
+        }
+    }
+    weir_rows_deinit(&rows);
+    duckdb_destroy_result(&result);
+    weir_arena_deinit(&arena);
+    return status;
+}
+
+/* A view whose schema is not there any more. */
+static Status lose_schema(Check *check, const TableName *view, Error *err)
+{
+    if (check->is_cascade && !check->capture->is_in_transaction) {
+        return note_view(check, view, err);
+    }
+    weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "there is a materialized view %s in schema %s",
+                   view->name, view->schema);
+    weir_error_hint(err, "DROP MATERIALIZED VIEW %s.%s first%s", view->schema, view->name,
+                    check->capture->is_in_transaction ? ", outside of a transaction"
+                                                      : "; DROP SCHEMA ... CASCADE drops it too");
+    return err->code;
+}
+
+static Status check_schemas(Check *check, Error *err)
+{
+    static const char SQL[] =
+        "SELECT v.catalog, v.schema, v.view FROM system.main.dbsp_views() AS v "
+        "WHERE NOT EXISTS (FROM system.main.duckdb_schemas() AS s WHERE "
+        "system.main.lower(v.catalog) = system.main.lower(s.database_name) AND "
+        "system.main.lower(v.schema) = system.main.lower(s.schema_name))";
+    duckdb_result result = {0};
+    WEIR_TRY(weir_query(check->capture->connection, SQL, WEIR_ERR_HOST, &result, err));
+    Status status = WEIR_OK;
+    Rows rows = weir_rows(&result);
+    while (status == WEIR_OK && weir_rows_next(&rows)) {
+        const char *parts[3] = {0};
+        for (size_t i = 0; status == WEIR_OK && i < 3; i++) {
+            parts[i] = weir_rows_text(&rows, i, &check->arena, err);
+            status = parts[i] == NULL ? err->code : WEIR_OK;
+        }
+        if (status == WEIR_OK) {
+            const TableName view = {.catalog = parts[0], .schema = parts[1], .name = parts[2]};
+            status = lose_schema(check, &view, err);
+        }
+    }
+    weir_rows_deinit(&rows);
+    duckdb_destroy_result(&result);
+    return status;
+}
+
+/* ---- DETACH ----------------------------------------------------------------------------------- */
+
+/* user: the token of the database's name. */
+static Status check_detached(void *user, const FollowedTable *table, Error *err)
+{
+    const SqlToken *const database = user;
+    if (weir_sql_token_means(database, table->name->catalog)) {
+        weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s reads table %s of database %s",
+                       table->view->name, table->name->name, table->name->catalog);
+    } else if (weir_sql_token_means(database, table->view->catalog)) {
+        weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s is kept in database %s",
+                       table->view->name, table->view->catalog);
+    } else {
+        return WEIR_OK;
+    }
+    weir_error_hint(err, "DROP MATERIALIZED VIEW %s first", table->view->name);
+    return err->code;
+}
+
+static Status check_detach(Capture *capture, const WriteShape *shape, Error *err)
+{
+    SqlToken database = {.end = shape->target.start};
+    if (database.end == NULL || !weir_sql_token_next(&database)) {
+        return WEIR_OK;
+    }
+    return weir_engine_visit_followed(capture->database->engine, check_detached, &database, err);
+}
+
+/* ---- running ---------------------------------------------------------------------------------- */
+
+static Status check_all(Check *check, WriteKind kind, Error *err)
+{
+    if (kind == WRITE_DEFINITION) {
+        WEIR_TRY(
+            weir_engine_visit_followed(check->capture->database->engine, check_table, check, err));
+        WEIR_TRY(check_schemas(check, err));
+    }
+    return check_names(check, err);
+}
+
+static Status run_checked(Capture *capture, const char *sql, const WriteShape *shape, Check *check,
+                          CapturedResult *out, Error *err)
 {
     WEIR_TRY(weir_capture_plain(capture, sql, out, err));
-    const Status status =
-        weir_engine_visit_followed(capture->database->engine, check_table, check, err);
+    const Status status = check_all(check, shape->kind, err);
     if (status != WEIR_OK) {
         weir_captured_result_deinit(out, capture->mem);
     }
@@ -138,16 +257,17 @@ Status weir_capture_define(Capture *capture, const char *sql, const WriteShape *
 {
     Check check = {.capture = capture, .is_cascade = shape->is_cascade};
     const bool is_alone = !capture->is_in_transaction;
+    WEIR_TRY(check_detach(capture, shape, err));
     weir_arena_init(&check.arena, capture->mem, 0);
     Status status = is_alone ? weir_query_run(capture->connection, "BEGIN", err) : WEIR_OK;
     if (status == WEIR_OK) {
-        status = run_checked(capture, sql, &check, out, err);
+        status = run_checked(capture, sql, shape, &check, out, err);
     }
-    capture->has_definitions = true;
+    capture->has_definitions = capture->has_definitions || shape->kind == WRITE_DEFINITION;
     capture->has_new_names = true;
     if (is_alone) {
         status = weir_capture_end_alone(capture, status, out, err);
-    } else if (status == WEIR_ERR_HAS_DEPENDENTS) {
+    } else if (status == WEIR_ERR_HAS_DEPENDENTS || status == WEIR_ERR_NAME_CLASH) {
         capture->is_doomed = true;
     }
     if (status == WEIR_OK && is_alone) {

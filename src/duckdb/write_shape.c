@@ -461,10 +461,11 @@ static WriteKind kind_of_create(SqlToken token)
         return WRITE_DEFINITION;
     }
     (void)(take(&token, "temp") || take(&token, "temporary") || take(&token, "persistent"));
-    return take(&token, "view") || take(&token, "recursive") || take(&token, "macro") ||
-                   take(&token, "function")
-               ? WRITE_DEFINITION
-               : WRITE_SESSION;
+    if (take(&token, "view") || take(&token, "recursive") || take(&token, "macro") ||
+        take(&token, "function")) {
+        return WRITE_DEFINITION;
+    }
+    return take(&token, "table") ? WRITE_CREATE : WRITE_SESSION;
 }
 
 /* PREPARE name [(types)] AS statement */
@@ -494,6 +495,22 @@ static void read_deallocate(SqlToken token, WriteShape *shape)
     }
 }
 
+/* DETACH [DATABASE] [IF EXISTS] name */
+static void read_detach(SqlToken token, WriteShape *shape)
+{
+    SqlToken next = token;
+    shape->kind = WRITE_DEFINITION;
+    if (take(&next, "database")) {
+        SqlToken behind = next; /* a database may be called database */
+        token = weir_sql_token_next(&behind) ? next : token;
+    }
+    next = token;
+    if (take(&next, "if") && take(&next, "exists")) {
+        token = next;
+    }
+    (void)take_name(&token, &shape->target);
+}
+
 /* EXPLAIN ANALYZE runs what it explains. CALL can do anything, but our own functions change no
  * table. */
 static WriteKind kind_of_special(const SqlToken *verb)
@@ -520,17 +537,16 @@ static WriteKind kind_of_other(const SqlToken *verb)
         const char *word;
         WriteKind kind;
     } WORDS[] = {
-        {"select", WRITE_NONE},       {"from", WRITE_NONE},       {"values", WRITE_NONE},
-        {"table", WRITE_NONE},        {"pivot", WRITE_NONE},      {"unpivot", WRITE_NONE},
-        {"show", WRITE_NONE},         {"describe", WRITE_NONE},   {"desc", WRITE_NONE},
-        {"summarize", WRITE_NONE},    {"export", WRITE_NONE},     {"analyze", WRITE_NONE},
-        {"checkpoint", WRITE_NONE},   {"force", WRITE_NONE},      {"vacuum", WRITE_NONE},
-        {"comment", WRITE_NONE},      {"install", WRITE_NONE},    {"load", WRITE_SESSION},
-        {"attach", WRITE_SESSION},    {"use", WRITE_SESSION},     {"set", WRITE_SESSION},
-        {"reset", WRITE_SESSION},     {"drop", WRITE_DEFINITION}, {"alter", WRITE_DEFINITION},
-        {"detach", WRITE_DEFINITION}, {"begin", WRITE_BEGIN},     {"start", WRITE_BEGIN},
-        {"commit", WRITE_COMMIT},     {"end", WRITE_COMMIT},      {"rollback", WRITE_ROLLBACK},
-        {"abort", WRITE_ROLLBACK},
+        {"select", WRITE_NONE},     {"from", WRITE_NONE},         {"values", WRITE_NONE},
+        {"table", WRITE_NONE},      {"pivot", WRITE_NONE},        {"unpivot", WRITE_NONE},
+        {"show", WRITE_NONE},       {"describe", WRITE_NONE},     {"desc", WRITE_NONE},
+        {"summarize", WRITE_NONE},  {"export", WRITE_NONE},       {"analyze", WRITE_NONE},
+        {"checkpoint", WRITE_NONE}, {"force", WRITE_NONE},        {"vacuum", WRITE_NONE},
+        {"comment", WRITE_NONE},    {"install", WRITE_NONE},      {"load", WRITE_SESSION},
+        {"attach", WRITE_SESSION},  {"use", WRITE_SESSION},       {"set", WRITE_SESSION},
+        {"reset", WRITE_SESSION},   {"drop", WRITE_DEFINITION},   {"alter", WRITE_DEFINITION},
+        {"begin", WRITE_BEGIN},     {"start", WRITE_BEGIN},       {"commit", WRITE_COMMIT},
+        {"end", WRITE_COMMIT},      {"rollback", WRITE_ROLLBACK}, {"abort", WRITE_ROLLBACK},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(WORDS); i++) {
         if (weir_sql_token_is(verb, WORDS[i].word)) {
@@ -549,6 +565,7 @@ WriteShape weir_write_shape(const char *sql)
         {"insert", read_insert},     {"update", read_update},   {"delete", read_delete},
         {"truncate", read_truncate}, {"merge", read_merge},     {"copy", read_copy},
         {"prepare", read_prepare},   {"execute", read_execute}, {"deallocate", read_deallocate},
+        {"detach", read_detach},
     };
     WriteShape shape = {.kind = WRITE_UNKNOWN};
     SqlToken token = {.end = sql};

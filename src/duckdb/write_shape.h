@@ -20,9 +20,10 @@ typedef enum WriteKind {
     WRITE_PREPARE,    /* keeps a statement, relation, under the name target */
     WRITE_EXECUTE,    /* runs the statement of the name target, with the arguments behind it */
     WRITE_DEALLOCATE, /* forgets it; no target: all of them */
-    WRITE_SESSION,    /* changes what names mean, and no table: SET, USE, CREATE TABLE */
+    WRITE_SESSION,    /* changes what names mean, and no table: SET, USE, ATTACH */
+    WRITE_CREATE,     /* makes a table: CREATE TABLE; what it says of no other is as above */
     /* May take tables away, alter them, or change what a definition means: DROP, ALTER, CREATE OR
-     * REPLACE, CREATE VIEW, CREATE MACRO, DETACH. */
+     * REPLACE, CREATE VIEW, CREATE MACRO; DETACH, whose target is the database. */
     WRITE_DEFINITION,
     WRITE_BEGIN,
     WRITE_COMMIT,

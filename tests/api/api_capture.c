@@ -345,6 +345,63 @@ static void test_definitions(void **state)
     fails(db, "SELECT * FROM ws", "ws");
 }
 
+/* Nothing takes the place of a view, and none outlives its schema. */
+static void test_names_of_views(void **state)
+{
+    WeirDb *const db = *state;
+    run(db, "CREATE SCHEMA s; CREATE MATERIALIZED VIEW s.\"one v\" AS SELECT 1 AS one FROM u");
+    fails(db, "CREATE TABLE sums (a INTEGER)", "a materialized view sums in schema main already");
+    fails(db, "CREATE TABLE IF NOT EXISTS Sums AS SELECT * FROM sums", "view sums in schema main");
+    fails(db, "CREATE OR REPLACE TABLE sums (a INTEGER)", "view sums in schema main");
+    fails(db, "CREATE VIEW s.\"ONE v\" AS SELECT 1", "view one v in schema s");
+    fails(db, "ALTER TABLE u RENAME TO sums", "u");
+    run(db, "CREATE TABLE free (a INTEGER)");
+    fails(db, "ALTER TABLE free RENAME TO sums", "view sums in schema main");
+    run(db, "CREATE TABLE s.sums (a INTEGER); DROP TABLE s.sums");
+    run(db, "BEGIN; INSERT INTO u VALUES (1, 1)");
+    fails(db, "CREATE TABLE sums (a INTEGER)", "view sums in schema main");
+    fails(db, "COMMIT", "the transaction was rolled back");
+    gives(db, "SELECT count(*) FROM u", "0\n");
+    run(db, "CREATE TEMP TABLE sums AS SELECT 7 AS a");
+    gives(db, "SELECT * FROM sums", "7\n");
+    run(db, "DROP TABLE sums");
+    fails(db, "DROP SCHEMA s", "a materialized view one v in schema s");
+    gives(db, "SELECT count(*) FROM \"one v\"", "0\n");
+    run(db, "BEGIN");
+    fails(db, "DROP SCHEMA s CASCADE", "a materialized view one v in schema s");
+    run(db, "ROLLBACK; DROP SCHEMA s CASCADE");
+    gives(db, "SELECT count(*) FROM dbsp_views() WHERE schema = 's'", "0\n");
+    exactly(db, "INSERT INTO u VALUES (5, 6)");
+}
+
+/* Weir's own statements have a result as DuckDB's definitions have. */
+static void test_results_of_definitions(void **state)
+{
+    WeirDb *const db = *state;
+    gives(db, "CREATE MATERIALIZED VIEW q AS SELECT 1 AS one FROM u", "changed 0");
+    gives(db, "CREATE MATERIALIZED VIEW IF NOT EXISTS q AS SELECT 2 AS two FROM u", "changed 0");
+    gives(db, "CREATE OR REPLACE MATERIALIZED VIEW q AS SELECT 2 AS two FROM u", "changed 0");
+    gives(db, "REFRESH MATERIALIZED VIEW q", "changed 0");
+    gives(db, "DROP MATERIALIZED VIEW q", "changed 0");
+    gives(db, "DROP MATERIALIZED VIEW IF EXISTS q", "changed 0");
+}
+
+/* What a refused DETACH would take away is there still. */
+static void test_detach(void **state)
+{
+    WeirDb *const db = *state;
+    run(db, "ATTACH ':memory:' AS \"o b\"; CREATE TABLE \"o b\".t (a INTEGER); "
+            "CREATE MATERIALIZED VIEW of_o AS SELECT a FROM \"o b\".t; "
+            "ATTACH ':memory:' AS x; CREATE MATERIALIZED VIEW x.kept AS SELECT w FROM u");
+    fails(db, "DETACH \"O b\"", "view of_o reads table t of database o b");
+    fails(db, "DETACH DATABASE IF EXISTS \"o b\"", "view of_o reads table t of database o b");
+    fails(db, "DETACH DATABASE x", "view kept is kept in database x");
+    exactly(db, "INSERT INTO \"o b\".t VALUES (1)");
+    gives(db, "SELECT * FROM of_o", "1\n");
+    run(db, "DROP MATERIALIZED VIEW of_o; DETACH DATABASE \"o b\"");
+    run(db, "DROP MATERIALIZED VIEW kept; DETACH x");
+}
+
 /* A table that begins to be followed while a transaction has rows of it. */
 static void test_view_made_meanwhile(void **state)
 {
@@ -421,12 +478,21 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(test_inserts),          CASE(test_upserts),
-        CASE(test_merges),           CASE(test_updates),
-        CASE(test_deletes),          CASE(test_transactions),
-        CASE(test_other_statements), CASE(test_prepared),
-        CASE(test_definitions),      CASE(test_view_made_meanwhile),
-        CASE(test_conflicts),        CASE(test_overlaps),
+        CASE(test_inserts),
+        CASE(test_upserts),
+        CASE(test_merges),
+        CASE(test_updates),
+        CASE(test_deletes),
+        CASE(test_transactions),
+        CASE(test_other_statements),
+        CASE(test_prepared),
+        CASE(test_definitions),
+        CASE(test_view_made_meanwhile),
+        CASE(test_conflicts),
+        CASE(test_overlaps),
+        CASE(test_names_of_views),
+        CASE(test_detach),
+        CASE(test_results_of_definitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
