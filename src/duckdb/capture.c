@@ -151,6 +151,18 @@ static Status execute_session(Capture *capture, const char *sql, CapturedResult 
     return status;
 }
 
+/* The database may keep views. Until a transaction is over, others do not see it. */
+static Status execute_attach(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+{
+    WEIR_TRY(execute_session(capture, sql, out, err));
+    if (capture->is_in_transaction) {
+        capture->has_attached = true;
+    } else {
+        weir_engine_restore_attached(capture->database->engine);
+    }
+    return WEIR_OK;
+}
+
 /* It may do anything: it is run as it is, and told of afterwards. */
 static Status execute_unknown(Capture *capture, const char *sql, CapturedResult *out, Error *err)
 {
@@ -306,6 +318,15 @@ static Status execute_definition(Capture *capture, const char *sql, const WriteS
     return status;
 }
 
+/* Few tables have the name of a view, be it in another schema. */
+static Status execute_create(Capture *capture, const char *sql, const WriteShape *shape,
+                             CapturedResult *out, Error *err)
+{
+    return weir_capture_is_view_name(capture, shape->alias)
+               ? execute_definition(capture, sql, shape, out, err)
+               : execute_session(capture, sql, out, err);
+}
+
 static Status execute_begin(Capture *capture, const char *sql, CapturedResult *out, Error *err)
 {
     const uint64_t since = weir_engine_commits(capture->database->engine);
@@ -348,6 +369,10 @@ static Status execute_finish(Capture *capture, const char *sql, bool is_commit, 
         capture->has_new_names = false;
         forget_names(capture);
     }
+    if (capture->has_attached) {
+        capture->has_attached = false;
+        weir_engine_restore_attached(capture->database->engine);
+    }
     return status;
 }
 
@@ -361,7 +386,8 @@ Status weir_capture_execute(Capture *capture, const char *sql, CapturedResult *o
     case WRITE_COMMIT: return execute_finish(capture, sql, true, out, err);
     case WRITE_ROLLBACK: return execute_finish(capture, sql, false, out, err);
     case WRITE_SESSION: return execute_session(capture, sql, out, err);
-    case WRITE_CREATE:
+    case WRITE_ATTACH: return execute_attach(capture, sql, out, err);
+    case WRITE_CREATE: return execute_create(capture, sql, &shape, out, err);
     case WRITE_DEFINITION: return execute_definition(capture, sql, &shape, out, err);
     case WRITE_UNKNOWN: return execute_unknown(capture, sql, out, err);
     case WRITE_PREPARE: return execute_prepare(capture, sql, &shape, out, err);

@@ -125,6 +125,18 @@ static void drop_views(const Check *check)
 
 /* ---- names and schemas of views --------------------------------------------------------------- */
 
+bool weir_capture_is_view_name(const Capture *capture, SqlSpan name)
+{
+    Buf text;
+    Error ignored = {0};
+    weir_buf_init(&text, capture->mem, SIZE_MAX);
+    weir_buf_printf(&text, "%.*s", (int)name.size, name.start == NULL ? "" : name.start);
+    const bool is_one = name.start == NULL || weir_buf_status(&text, &ignored) != WEIR_OK ||
+                        weir_engine_look_up(capture->database->engine, text.data) != NAME_UNKNOWN;
+    weir_buf_deinit(&text);
+    return is_one;
+}
+
 /* Nothing has come by the name of a view, where it would be found instead. */
 static Status check_names(const Check *check, Error *err)
 {
@@ -223,7 +235,8 @@ static Status check_detached(void *user, const FollowedTable *table, Error *err)
 static Status check_detach(Capture *capture, const WriteShape *shape, Error *err)
 {
     SqlToken database = {.end = shape->target.start};
-    if (database.end == NULL || !weir_sql_token_next(&database)) {
+    if (shape->kind != WRITE_DEFINITION || database.end == NULL ||
+        !weir_sql_token_next(&database)) {
         return WEIR_OK;
     }
     return weir_engine_visit_followed(capture->database->engine, check_detached, &database, err);

@@ -63,6 +63,7 @@ struct Capture {
     bool has_failed;                   /* a statement of the transaction */
     bool is_doomed;                    /* the transaction took something from under a view */
     bool has_new_names;                /* names may mean other tables since the transaction began */
+    bool has_attached;                 /* a database, in the transaction */
     const char *const *volatile_names; /* functions; in the arena; NULL = not loaded */
     uint64_t volatile_epoch;
     Arena arena;
@@ -111,7 +112,10 @@ Status weir_capture_end_alone(Capture *capture, Status status, CapturedResult *o
 
 /* ---- capture_define.c ------------------------------------------------------------------------- */
 
-/* Runs a statement that may alter or drop tables. */
+/* True if a view may have this name, in whatever schema. */
+bool weir_capture_is_view_name(const Capture *capture, SqlSpan name);
+
+/* Runs a statement that may alter or drop tables, or take the name of a view. */
 Status weir_capture_define(Capture *capture, const char *sql, const WriteShape *shape,
                            CapturedResult *out, Error *err) WEIR_MUST_CHECK;
 

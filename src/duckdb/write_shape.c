@@ -454,18 +454,28 @@ static bool skip_with(SqlToken *token)
     return false;
 }
 
-/* Views and macros may be what a definition reads. */
-static WriteKind kind_of_create(SqlToken token)
+/* CREATE TABLE [IF NOT EXISTS] name, ...; views and macros may be what a definition reads. */
+static void read_create(SqlToken token, WriteShape *shape)
 {
+    shape->kind = WRITE_DEFINITION;
     if (take(&token, "or")) {
-        return WRITE_DEFINITION;
+        return;
     }
-    (void)(take(&token, "temp") || take(&token, "temporary") || take(&token, "persistent"));
+    (void)(take(&token, "temp") || take(&token, "temporary") || take(&token, "persistent") ||
+           take(&token, "unlogged"));
     if (take(&token, "view") || take(&token, "recursive") || take(&token, "macro") ||
         take(&token, "function")) {
-        return WRITE_DEFINITION;
+        return;
     }
-    return take(&token, "table") ? WRITE_CREATE : WRITE_SESSION;
+    shape->kind = WRITE_SESSION;
+    if (take(&token, "table")) {
+        SqlToken next = token;
+        if (take(&next, "if") && take(&next, "not") && take(&next, "exists")) {
+            token = next;
+        }
+        shape->kind = WRITE_CREATE;
+        shape->alias = take_name(&token, &shape->target) ? last_part(shape->target) : (SqlSpan){0};
+    }
 }
 
 /* PREPARE name [(types)] AS statement */
@@ -495,20 +505,13 @@ static void read_deallocate(SqlToken token, WriteShape *shape)
     }
 }
 
-/* DETACH [DATABASE] [IF EXISTS] name */
+/* DETACH [DATABASE] [IF EXISTS] name: the last word. */
 static void read_detach(SqlToken token, WriteShape *shape)
 {
-    SqlToken next = token;
     shape->kind = WRITE_DEFINITION;
-    if (take(&next, "database")) {
-        SqlToken behind = next; /* a database may be called database */
-        token = weir_sql_token_next(&behind) ? next : token;
+    while (take_name(&token, &shape->target)) {
+        /* to the next */
     }
-    next = token;
-    if (take(&next, "if") && take(&next, "exists")) {
-        token = next;
-    }
-    (void)take_name(&token, &shape->target);
 }
 
 /* EXPLAIN ANALYZE runs what it explains. CALL can do anything, but our own functions change no
@@ -516,9 +519,6 @@ static void read_detach(SqlToken token, WriteShape *shape)
 static WriteKind kind_of_special(const SqlToken *verb)
 {
     SqlToken token = *verb;
-    if (weir_sql_token_is(verb, "create")) {
-        return kind_of_create(token);
-    }
     if (weir_sql_token_is(verb, "explain")) {
         return has_word(token, "analyze") ? WRITE_UNKNOWN : WRITE_NONE;
     }
@@ -543,7 +543,7 @@ static WriteKind kind_of_other(const SqlToken *verb)
         {"summarize", WRITE_NONE},  {"export", WRITE_NONE},       {"analyze", WRITE_NONE},
         {"checkpoint", WRITE_NONE}, {"force", WRITE_NONE},        {"vacuum", WRITE_NONE},
         {"comment", WRITE_NONE},    {"install", WRITE_NONE},      {"load", WRITE_SESSION},
-        {"attach", WRITE_SESSION},  {"use", WRITE_SESSION},       {"set", WRITE_SESSION},
+        {"attach", WRITE_ATTACH},   {"use", WRITE_SESSION},       {"set", WRITE_SESSION},
         {"reset", WRITE_SESSION},   {"drop", WRITE_DEFINITION},   {"alter", WRITE_DEFINITION},
         {"begin", WRITE_BEGIN},     {"start", WRITE_BEGIN},       {"commit", WRITE_COMMIT},
         {"end", WRITE_COMMIT},      {"rollback", WRITE_ROLLBACK}, {"abort", WRITE_ROLLBACK},
@@ -565,7 +565,7 @@ WriteShape weir_write_shape(const char *sql)
         {"insert", read_insert},     {"update", read_update},   {"delete", read_delete},
         {"truncate", read_truncate}, {"merge", read_merge},     {"copy", read_copy},
         {"prepare", read_prepare},   {"execute", read_execute}, {"deallocate", read_deallocate},
-        {"detach", read_detach},
+        {"create", read_create},     {"detach", read_detach},
     };
     WriteShape shape = {.kind = WRITE_UNKNOWN};
     SqlToken token = {.end = sql};

@@ -20,8 +20,9 @@ typedef enum WriteKind {
     WRITE_PREPARE,    /* keeps a statement, relation, under the name target */
     WRITE_EXECUTE,    /* runs the statement of the name target, with the arguments behind it */
     WRITE_DEALLOCATE, /* forgets it; no target: all of them */
-    WRITE_SESSION,    /* changes what names mean, and no table: SET, USE, ATTACH */
-    WRITE_CREATE,     /* makes a table: CREATE TABLE; what it says of no other is as above */
+    WRITE_SESSION,    /* changes what names mean, and no table: SET, USE */
+    WRITE_ATTACH,     /* the same, by a database that may keep views */
+    WRITE_CREATE,     /* makes the target: CREATE TABLE */
     /* May take tables away, alter them, or change what a definition means: DROP, ALTER, CREATE OR
      * REPLACE, CREATE VIEW, CREATE MACRO; DETACH, whose target is the database. */
     WRITE_DEFINITION,

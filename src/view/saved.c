@@ -129,7 +129,8 @@ static void restore_all(Engine *engine, SavedView *saved, size_t count)
     }
     for (size_t i = 0; i < left; i++) {
         Error err = {0};
-        if (restore_one(engine, &saved[i], &err) != WEIR_OK) {
+        if (restore_one(engine, &saved[i], &err) != WEIR_OK &&
+            weir_engine_find_lost(engine, &saved[i].name) == NULL) {
             lose(engine, &saved[i], &err);
         }
     }
@@ -146,6 +147,18 @@ static void skip_earlier_generations(Engine *engine)
     }
 }
 
+/* Leaves out the views that are there. */
+static size_t leave_out_known(Engine *engine, SavedView *saved, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (weir_engine_find_view_exact(engine, &saved[i].name) == NULL) {
+            saved[kept++] = saved[i];
+        }
+    }
+    return kept;
+}
+
 static Status restore(Engine *engine, Error *err)
 {
     SavedView *saved = NULL;
@@ -156,6 +169,7 @@ static Status restore(Engine *engine, Error *err)
     weir_arena_init(&arena, engine->mem, 0);
     const Status status =
         engine->host.load_views(engine->host.context, &arena, &saved, &count, err);
+    count = leave_out_known(engine, saved, count);
     if (count > 0) {
         skip_earlier_generations(engine);
     }
@@ -167,18 +181,22 @@ static Status restore(Engine *engine, Error *err)
     return status;
 }
 
-static void restore_locked(Engine *engine)
+static void restore_all_databases(Engine *engine)
 {
     Error err = {0};
-    if (atomic_load(&engine->restore_state) != RESTORE_NOT_YET) {
-        return;
-    }
-    atomic_store(&engine->restore_state, RESTORE_UNDER_WAY);
     if (engine->host.load_views != NULL && restore(engine, &err) != WEIR_OK) {
         engine->notice = err;
         weir_error_wrap(&engine->notice, "saved views cannot be read");
     }
-    atomic_store(&engine->restore_state, RESTORE_DONE);
+}
+
+static void restore_locked(Engine *engine)
+{
+    if (atomic_load(&engine->restore_state) == RESTORE_NOT_YET) {
+        atomic_store(&engine->restore_state, RESTORE_UNDER_WAY);
+        restore_all_databases(engine);
+        atomic_store(&engine->restore_state, RESTORE_DONE);
+    }
 }
 
 void weir_engine_enter(Engine *engine)
@@ -195,6 +213,15 @@ void weir_engine_restore(Engine *engine)
         weir_engine_enter(engine);
         weir_lock_release(&engine->lock);
     }
+}
+
+void weir_engine_restore_attached(Engine *engine)
+{
+    weir_lock_acquire(&engine->lock);
+    if (atomic_load(&engine->restore_state) == RESTORE_DONE) {
+        restore_all_databases(engine);
+    }
+    weir_lock_release(&engine->lock);
 }
 
 /* ---- keeping ---------------------------------------------------------------------------------- */

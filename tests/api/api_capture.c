@@ -352,6 +352,7 @@ static void test_names_of_views(void **state)
     run(db, "CREATE SCHEMA s; CREATE MATERIALIZED VIEW s.\"one v\" AS SELECT 1 AS one FROM u");
     fails(db, "CREATE TABLE sums (a INTEGER)", "a materialized view sums in schema main already");
     fails(db, "CREATE TABLE IF NOT EXISTS Sums AS SELECT * FROM sums", "view sums in schema main");
+    fails(db, "CREATE UNLOGGED TABLE memory.main.sums (a INTEGER)", "view sums in schema main");
     fails(db, "CREATE OR REPLACE TABLE sums (a INTEGER)", "view sums in schema main");
     fails(db, "CREATE VIEW s.\"ONE v\" AS SELECT 1", "view one v in schema s");
     fails(db, "ALTER TABLE u RENAME TO sums", "u");

@@ -141,6 +141,39 @@ static void an_attached_file_is_freed_by_detaching(void **state)
     test_free(path);
 }
 
+/* A view that nobody has asked for yet is not replaced by a new one of its name. */
+static void an_attached_database_brings_its_views(void **state)
+{
+    Db *db = *state;
+    char *path = ext_new_path("attached_views");
+    char *attach = text_format("ATTACH '%s' AS other", path);
+    char *attach_told = text_format("CALL dbsp_exec('ATTACH ''%s'' AS other')", path);
+    run(db, attach);
+    run(db, "CREATE TABLE other.t (a INTEGER); INSERT INTO other.t VALUES (1)");
+    run(db, "CALL dbsp_create_view('other.v', 'SELECT a FROM other.t')");
+    run(db, "CALL dbsp_create_view('other.w', 'SELECT count(*) AS n FROM v')");
+    run(db, "DETACH other");
+    Db second;
+    ext_open(&second, NULL);
+    gives(&second, "SELECT count(*) FROM dbsp_views()", "0\n");
+    run(&second, attach);
+    fails(&second, "CALL dbsp_create_view('other.v', 'SELECT 2')", "DBSP-E104");
+    gives(&second, "SELECT n FROM w", "1\n");
+    run(&second, "INSERT INTO other.t VALUES (2)");
+    gives(&second, "SELECT n FROM w", "2\n");
+    db_close(&second);
+    ext_open(&second, NULL);
+    gives(&second, "SELECT count(*) FROM dbsp_views()", "0\n");
+    run(&second, attach_told);
+    gives(&second, "SELECT n FROM w", "2\n");
+    db_close(&second);
+    assert_true(ext_is_free(path));
+    db_remove_file(path);
+    test_free(attach_told);
+    test_free(attach);
+    test_free(path);
+}
+
 static void databases_come_and_go(void **state)
 {
     (void)state;
@@ -161,6 +194,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_prepared_statement_keeps_no_more_than_duckdb_does),
     cmocka_unit_test(the_connection_may_outlive_the_handle),
     EXT_TEST(an_attached_file_is_freed_by_detaching),
+    EXT_TEST(an_attached_database_brings_its_views),
     cmocka_unit_test(databases_come_and_go),
 };
 
