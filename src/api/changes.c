@@ -94,16 +94,9 @@ static Status begin(WeirChanges *changes, int64_t since, Error *err)
         changes->generation = weir_view_reader_generation(changes->reader);
         return WEIR_OK;
     }
-    const int64_t from = since == WEIR_SINCE_NOW ? INT64_MAX : since;
+    const int64_t from = since == WEIR_SINCE_NOW ? WEIR_FEED_FROM_NOW : since;
     WEIR_TRY(weir_engine_read_changes(engine, changes->view, from, &changes->reader, err));
     const uint64_t present = weir_view_reader_generation(changes->reader);
-    if (since >= 0 && (uint64_t)since > present) {
-        weir_error_set(err, WEIR_ERR_ARGUMENT, "generation %lld is still to come: it is %llu now",
-                       (long long)since, (unsigned long long)present);
-        weir_error_hint(err, "generations count from the opening of the database: begin with a "
-                             "snapshot");
-        return err->code;
-    }
     changes->position = since == WEIR_SINCE_NOW ? present : (uint64_t)since;
     return WEIR_OK;
 }

@@ -128,10 +128,13 @@ typedef struct ViewReader ViewReader;
 Status weir_engine_read(Engine *engine, const char *name, ViewReader **out, Error *err)
     WEIR_MUST_CHECK;
 
+/* Instead of a generation: none of the changes that there are. */
+#define WEIR_FEED_FROM_NOW INT64_MAX
+
 /* The change feed: signed rows of every generation after `since`, in order. The rows end with two
  * columns more: weight BIGINT, generation BIGINT. since < 0 = what the feed still has. A generation
  * before the view was made means all of its changes; one after which some have been forgotten is
- * WEIR_ERR_TOO_OLD. */
+ * WEIR_ERR_TOO_OLD, one that is still to come WEIR_ERR_ARGUMENT. */
 Status weir_engine_read_changes(Engine *engine, const char *name, int64_t since, ViewReader **out,
                                 Error *err) WEIR_MUST_CHECK;
 

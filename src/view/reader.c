@@ -161,6 +161,13 @@ static Status read_changes_locked(Engine *engine, const char *name, int64_t sinc
     View *view = NULL;
     WEIR_TRY(weir_engine_get_view(engine, name, &view, err));
     WEIR_TRY(refuse_broken(view, err));
+    if (since != WEIR_FEED_FROM_NOW && since > 0 && (uint64_t)since > engine->generation) {
+        weir_error_set(err, WEIR_ERR_ARGUMENT, "generation %lld is still to come: it is %llu now",
+                       (long long)since, (unsigned long long)engine->generation);
+        weir_error_hint(err, "generations count from the opening of the database: begin with a "
+                             "snapshot");
+        return err->code;
+    }
     const uint64_t start = since < 0 ? view->feed.floor : (uint64_t)since;
     if (start < view->feed.floor && view->feed.has_forgotten) {
         weir_error_set(err, WEIR_ERR_TOO_OLD,

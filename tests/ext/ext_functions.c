@@ -92,6 +92,8 @@ static void the_rest_is_called_either_way(void **state)
     gives(db, "CALL dbsp_auto_sync(false)", "false\n");
     gives(db, "SELECT auto_sync FROM dbsp_auto_sync(true)", "true\n");
     gives(db, "SELECT * FROM dbsp_changes('v', since := 0) LIMIT 0", "");
+    fails(db, "CALL dbsp_changes('v', since := 4000000000000000000)",
+          "DBSP-E501: generation 4000000000000000000 is still to come");
     gives(db, "CALL dbsp_drop('v')", "1\n");
     gives(db, "SELECT dropped FROM dbsp_drop('v', if_exists := true)", "0\n");
     gives(db, "CALL dbsp_drop_view('v', if_exists := true)", "0\n");
