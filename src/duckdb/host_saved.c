@@ -57,6 +57,25 @@ static Status add_row(SavedList *list, const Rows *rows, const char *catalog, Er
     return WEIR_OK;
 }
 
+/* A definition without a search path was written where its own database was the default one: the names in
+ * it mean what they mean there. */
+static Status at_home(SavedList *list, size_t first, const char *catalog, Error *err)
+{
+    Buf path;
+    weir_buf_init(&path, list->arena->mem, SIZE_MAX);
+    weir_buf_put_sql_name(&path, catalog);
+    weir_buf_puts(&path, ".main");
+    Status status = weir_buf_status(&path, err);
+    const char *const text =
+        status == WEIR_OK ? weir_arena_strdup(list->arena, path.data, err) : NULL;
+    weir_buf_deinit(&path);
+    for (size_t i = first; text != NULL && i < list->count; i++) {
+        ViewSettings *const settings = &list->views[i].settings;
+        settings->search_path = settings->search_path == NULL ? text : settings->search_path;
+    }
+    return text == NULL ? err->code : WEIR_OK;
+}
+
 static Status load_catalog(DuckHost *host, const char *catalog, SavedList *list, Error *err)
 {
     Buf sql;
@@ -86,7 +105,8 @@ Status weir_duck_host_load_views(void *context, Arena *arena, SavedView **out, s
                                  Error *err)
 {
     static const char SQL[] =
-        "SELECT database_name FROM duckdb_tables() WHERE table_name = '_dbsp_views' "
+        "SELECT database_name, database_name <> system.main.current_database() "
+        "FROM duckdb_tables() WHERE table_name = '_dbsp_views' "
         "AND schema_name = 'main' AND NOT temporary ORDER BY database_oid";
     DuckHost *const host = context;
     duckdb_result result = {0};
@@ -97,7 +117,11 @@ Status weir_duck_host_load_views(void *context, Arena *arena, SavedView **out, s
     Rows rows = weir_rows(&result);
     while (status == WEIR_OK && weir_rows_next(&rows)) {
         const char *const catalog = weir_rows_text(&rows, 0, &host->arena, err);
+        const size_t first = list.count;
         status = catalog == NULL ? err->code : load_catalog(host, catalog, &list, err);
+        if (status == WEIR_OK && weir_rows_bool(&rows, 1)) {
+            status = at_home(&list, first, catalog, err);
+        }
     }
     weir_rows_deinit(&rows);
     duckdb_destroy_result(&result);
