@@ -144,6 +144,9 @@ static Status plan_view(Engine *engine, View *view, Error *err)
 static void lose_others(Engine *engine, View *view, const Error *reason)
 {
     view->is_plan_due = false;
+    if (view->is_broken && hash_table_errors(view) != 0) {
+        return; /* what has become of its tables says more */
+    }
     if (view->has_lost_others) {
         view->reason = *reason;
         return;
