@@ -226,13 +226,58 @@ void weir_engine_restore_attached(Engine *engine)
 
 /* ---- keeping ---------------------------------------------------------------------------------- */
 
+static bool reads_database(const View *view, const char *catalog)
+{
+    for (size_t i = 0; i < weir_plan_source_count(view->plan); i++) {
+        const char *const own = weir_plan_source(view->plan, i)->catalog;
+        if (own != NULL && weir_name_part_equal(own, catalog)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A definition is kept with its session's search path. The default one means the database that keeps the view:
+ * where it was another, and that is read, it is written down. */
+static Status settings_to_keep(Engine *engine, const View *view, Arena *arena, ViewSettings *out,
+                               Error *err)
+{
+    TableName here = {0};
+    *out = view->settings;
+    if (view->settings.search_path != NULL) {
+        return WEIR_OK;
+    }
+    WEIR_TRY(
+        engine->host.resolve_name(engine->host.context, &view->settings, "t", arena, &here, err));
+    if (weir_name_part_equal(here.catalog, view->name.catalog) ||
+        !reads_database(view, here.catalog)) {
+        return WEIR_OK;
+    }
+    Buf path;
+    weir_buf_init(&path, engine->mem, SIZE_MAX);
+    weir_buf_put_sql_name(&path, here.catalog);
+    weir_buf_putc(&path, '.');
+    weir_buf_put_sql_name(&path, here.schema);
+    const Status status = weir_buf_status(&path, err);
+    out->search_path = status == WEIR_OK ? weir_arena_strdup(arena, path.data, err) : NULL;
+    weir_buf_deinit(&path);
+    return out->search_path == NULL ? err->code : WEIR_OK;
+}
+
 Status weir_engine_save(Engine *engine, const View *view, Error *err)
 {
+    SavedView saved = {.name = view->name, .sql = view->sql};
+    Arena scratch;
     if (engine->host.save_view == NULL) {
         return WEIR_OK;
     }
-    const SavedView saved = {.name = view->name, .sql = view->sql, .settings = view->settings};
-    return engine->host.save_view(engine->host.context, &saved, err);
+    weir_arena_init(&scratch, engine->mem, 0);
+    Status status = settings_to_keep(engine, view, &scratch, &saved.settings, err);
+    if (status == WEIR_OK) {
+        status = engine->host.save_view(engine->host.context, &saved, err);
+    }
+    weir_arena_deinit(&scratch);
+    return status;
 }
 
 Status weir_engine_unsave(Engine *engine, const TableName *name, Error *err)
