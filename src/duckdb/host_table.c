@@ -8,8 +8,17 @@
 Status weir_duck_host_table_schema(void *context, const TableName *name, Arena *arena, Schema *out,
                                    Error *err)
 {
+    int64_t oid = -1;
+    Error ignored = {0};
     WEIR_TRY(weir_duck_host_open_snapshot(context, err));
-    return weir_table_columns(context, name, WEIR_ERR_UNKNOWN_TABLE, arena, out, err);
+    const Status status =
+        weir_table_columns(context, name, WEIR_ERR_UNKNOWN_TABLE, arena, out, err);
+    if (status == WEIR_ERR_UNKNOWN_TABLE && strstr(err->message, "does not exist") == NULL &&
+        weir_table_oid(context, name, &oid, &ignored) == WEIR_OK && oid < 0) {
+        weir_error_set(err, status, "%s is not a table", name->name);
+        weir_error_hint(err, "only tables are followed; what a view reads is followed for it");
+    }
+    return status;
 }
 
 Status weir_duck_host_table_open(void *context, const TableName *name, HostTable **out, Error *err)
