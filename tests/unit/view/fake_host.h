@@ -215,22 +215,24 @@ static inline Status fake_plan(void *context, const ViewSettings *settings, cons
     return weir_error_set(err, WEIR_ERR_PLAN, "no plan %s", sql);
 }
 
+static inline FakePlan *fake_find_plan(FakeHost *fake, const char *name)
+{
+    size_t i = 0;
+    while (i < fake->plan_count && strcmp(fake->plans[i].name, name) != 0) {
+        i++;
+    }
+    assert_true(i < fake->plan_count);
+    return &fake->plans[i];
+}
+
 /* The definition `name` means what `other` does, and the other way round. */
 static inline void fake_exchange_plans(FakeHost *fake, const char *name, const char *other)
 {
-    FakePlan *places[2] = {0};
-    for (size_t i = 0; i < fake->plan_count; i++) {
-        if (strcmp(fake->plans[i].name, name) == 0) {
-            places[0] = &fake->plans[i];
-        } else if (strcmp(fake->plans[i].name, other) == 0) {
-            places[1] = &fake->plans[i];
-        }
-    }
-    assert_non_null(places[0]);
-    assert_non_null(places[1]);
-    const FakePlan kept = *places[0];
-    *places[0] = (FakePlan){kept.name, places[1]->columns, places[1]->json};
-    *places[1] = (FakePlan){places[1]->name, kept.columns, kept.json};
+    FakePlan *const place = fake_find_plan(fake, name);
+    FakePlan *const other_place = fake_find_plan(fake, other);
+    const FakePlan kept = *place;
+    *place = (FakePlan){kept.name, other_place->columns, other_place->json};
+    *other_place = (FakePlan){other_place->name, kept.columns, kept.json};
     fake->plan_digest++;
 }
 
