@@ -222,6 +222,13 @@ static void a_commit_that_was_read_is_visible(void **state)
     assert_int_equal(weir_wal_look(g->wal, &g->position), WAL_NOTHING_NEW);
 }
 
+/* Reading what is being updated may end DuckDB 1.4 ("Unaligned fetch in validity and main column data for
+ * update"), with us or without; updates of one connection are replayed and drawn at random elsewhere. */
+static bool can_update_beside_readers(void)
+{
+    return strncmp(duckdb_library_version(), "v1.4.", 5) != 0;
+}
+
 /* Two writers, a log that is emptied all the time, and a follower beside them: what it has in the end
  * is what the tables have. */
 static void *write_anything(void *argument)
@@ -236,8 +243,11 @@ static void *write_anything(void *argument)
     };
     duckdb_connection connection = argument;
     for (size_t i = 0; i < WRITER_COMMITS; i++) {
+        const char *const sql = statements[i % (sizeof statements / sizeof *statements)];
         Text error = {0};
-        (void)db_run(connection, statements[i % (sizeof statements / sizeof *statements)], &error);
+        if (strncmp(sql, "UPDATE", 6) != 0 || can_update_beside_readers()) {
+            (void)db_run(connection, sql, &error);
+        }
         text_free(&error); /* they conflict at times */
     }
     return NULL;
