@@ -158,22 +158,6 @@ bool weir_sql_token_is(const SqlToken *token, const char *word)
     return size == strlen(word) && strncasecmp(token->start, word, size) == 0;
 }
 
-bool weir_sql_token_means(const SqlToken *token, const char *name)
-{
-    if (*token->start != '"') {
-        return weir_sql_token_is(token, name);
-    }
-    const char *c = token->start + 1;
-    const char *const end = token->end - 1;
-    for (; c < end && *name != '\0'; c++, name++) {
-        if (tolower((unsigned char)*c) != tolower((unsigned char)*name)) {
-            return false;
-        }
-        c += *c == '"'; /* it stands twice */
-    }
-    return c == end && *name == '\0';
-}
-
 bool weir_sql_token_is_name(const SqlToken *token)
 {
     return token->start[0] == '"' ||

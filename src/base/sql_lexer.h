@@ -33,9 +33,6 @@ bool weir_sql_token_next(SqlToken *token);
 /* Without case. */
 bool weir_sql_token_is(const SqlToken *token, const char *word);
 
-/* Whether a word or a quoted name is `name` (unquoted), without case. */
-bool weir_sql_token_means(const SqlToken *token, const char *name);
-
 /* A word or a quoted name. */
 bool weir_sql_token_is_name(const SqlToken *token);
 

@@ -215,14 +215,14 @@ static Status check_schemas(Check *check, Error *err)
 
 /* ---- DETACH ----------------------------------------------------------------------------------- */
 
-/* user: the token of the database's name. */
+/* user: the span that writes the database's name. */
 static Status check_detached(void *user, const FollowedTable *table, Error *err)
 {
-    const SqlToken *const database = user;
-    if (weir_sql_token_means(database, table->name->catalog)) {
+    const SqlSpan *const database = user;
+    if (weir_name_is_written(database->start, database->size, table->name->catalog)) {
         weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s reads table %s of database %s",
                        table->view->name, table->name->name, table->name->catalog);
-    } else if (weir_sql_token_means(database, table->view->catalog)) {
+    } else if (weir_name_is_written(database->start, database->size, table->view->catalog)) {
         weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s is kept in database %s",
                        table->view->name, table->view->catalog);
     } else {
@@ -234,9 +234,8 @@ static Status check_detached(void *user, const FollowedTable *table, Error *err)
 
 static Status check_detach(Capture *capture, const WriteShape *shape, Error *err)
 {
-    SqlToken database = {.end = shape->target.start};
-    if (shape->kind != WRITE_DEFINITION || database.end == NULL ||
-        !weir_sql_token_next(&database)) {
+    SqlSpan database = shape->target;
+    if (shape->kind != WRITE_DEFINITION || database.start == NULL) {
         return WEIR_OK;
     }
     return weir_engine_visit_followed(capture->database->engine, check_detached, &database, err);

@@ -97,9 +97,6 @@ const char *const *weir_capture_replaced_columns(Capture *capture, CaptureTarget
 /* The name that the span writes, without quotes; NULL: it is no single name, or there is no memory. */
 const char *weir_capture_name_of(SqlSpan span, Arena *arena);
 
-/* Whether the span writes that name. */
-bool weir_capture_span_names(SqlSpan span, const char *name, Arena *scratch);
-
 /* False if the rows that a SELECT gives may be others when it is run again in the transaction. */
 bool weir_capture_is_repeatable(Capture *capture, const char *select);
 

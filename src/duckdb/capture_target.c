@@ -91,12 +91,6 @@ const char *weir_capture_name_of(SqlSpan span, Arena *arena)
     return is_one ? parts[0] : NULL;
 }
 
-bool weir_capture_span_names(SqlSpan span, const char *name, Arena *scratch)
-{
-    const char *const part = weir_capture_name_of(span, scratch);
-    return part != NULL && weir_name_part_equal(part, name);
-}
-
 CaptureTarget *weir_capture_target(Capture *capture, SqlSpan name)
 {
     Error ignored = {0};

@@ -63,10 +63,11 @@ static bool read_assignments(SqlSpan set, Assignments *out)
 }
 
 /* The item that assigns the column; NULL = it keeps its value. */
-static const Assignment *find_assignment(const Assignments *all, const char *name, Arena *scratch)
+static const Assignment *find_assignment(const Assignments *all, const char *name)
 {
     for (size_t i = 0; i < all->count; i++) {
-        if (weir_capture_span_names(all->items[i].column, name, scratch)) {
+        const SqlSpan column = all->items[i].column;
+        if (weir_name_is_written(column.start, column.size, name)) {
             return &all->items[i];
         }
     }
@@ -232,7 +233,7 @@ static Effect read_effect(Update *update, Arena *arena)
     }
     bool has_effect = false;
     for (size_t c = 0; c < schema->count; c++) {
-        update->assigned[c] = find_assignment(&update->all, schema->names[c], arena);
+        update->assigned[c] = find_assignment(&update->all, schema->names[c]);
         has_effect = has_effect || update->assigned[c] != NULL;
     }
     if (!has_effect) {

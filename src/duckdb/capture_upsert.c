@@ -25,12 +25,12 @@ static void put_call(Telling *telling, SqlSpan condition, Buf *sql)
     weir_buf_putc(sql, ')');
 }
 
-static bool is_listed(SqlSpan list, const char *column, Arena *arena)
+static bool is_listed(SqlSpan list, const char *column)
 {
     SqlToken token = {.end = list.start};
     while (token.end < list.start + list.size && weir_sql_token_next(&token)) {
-        const SqlSpan name = {token.start, (size_t)(token.end - token.start)};
-        if (weir_sql_token_is_name(&token) && weir_capture_span_names(name, column, arena)) {
+        if (weir_sql_token_is_name(&token) &&
+            weir_name_is_written(token.start, (size_t)(token.end - token.start), column)) {
             return true;
         }
     }
@@ -39,13 +39,13 @@ static bool is_listed(SqlSpan list, const char *column, Arena *arena)
 
 /* ON CONFLICT DO UPDATE SET v = excluded.v, ...: of all columns that are no key, or of those that the
  * statement lists. False: there is none, or it is not known. */
-static bool put_conflict_clause(const CaptureRun *run, Arena *arena, Buf *sql)
+static bool put_conflict_clause(const CaptureRun *run, Buf *sql)
 {
     const SqlSpan list = run->shape->columns;
     const char *const *columns = weir_capture_replaced_columns(run->capture, run->target);
     bool has_some = false;
     for (size_t i = 0; columns != NULL && columns[i] != NULL; i++) {
-        if (list.start == NULL || is_listed(list, columns[i], arena)) {
+        if (list.start == NULL || is_listed(list, columns[i])) {
             weir_buf_puts(sql, has_some ? ", " : "\nON CONFLICT DO UPDATE SET ");
             weir_buf_put_sql_name(sql, columns[i]);
             weir_buf_puts(sql, " = excluded.");
@@ -57,7 +57,7 @@ static bool put_conflict_clause(const CaptureRun *run, Arena *arena, Buf *sql)
 }
 
 /* The statement with a call in each of its places. False: it cannot be told. */
-static bool put_statement(Telling *telling, Arena *arena, Buf *sql)
+static bool put_statement(Telling *telling, Buf *sql)
 {
     const CaptureRun *const run = telling->run;
     const SqlSpan replace = run->shape->replace;
@@ -69,7 +69,7 @@ static bool put_statement(Telling *telling, Arena *arena, Buf *sql)
     for (size_t i = 0; i < run->shape->place_count; i++) {
         const ConditionPlace *const place = &run->shape->places[i];
         weir_buf_printf(sql, "%.*s", (int)(place->condition.start - from), from);
-        if (replace.start != NULL && !put_conflict_clause(run, arena, sql)) {
+        if (replace.start != NULL && !put_conflict_clause(run, sql)) {
             return false;
         }
         if (place->condition.size == 0) {
@@ -103,20 +103,17 @@ static Status run_telling(Telling *telling, const char *sql, CapturedResult *out
 
 Status weir_capture_upsert(const CaptureRun *run, CapturedResult *out, Error *err)
 {
-    Arena arena;
     Buf sql;
     Telling telling;
     Error ignored = {0};
-    weir_arena_init(&arena, run->capture->mem, 0);
     weir_buf_init(&sql, run->capture->mem, SIZE_MAX);
     weir_telling_init(&telling, run);
-    const bool is_told = !run->target->is_special && put_statement(&telling, &arena, &sql) &&
+    const bool is_told = !run->target->is_special && put_statement(&telling, &sql) &&
                          weir_buf_status(&sql, &ignored) == WEIR_OK;
     run->table->is_known = run->table->is_known && is_told;
     const Status status = is_told ? run_telling(&telling, sql.data, out, err)
                                   : weir_capture_run_unchanged(run, out, err);
     weir_telling_deinit(&telling);
     weir_buf_deinit(&sql);
-    weir_arena_deinit(&arena);
     return status;
 }

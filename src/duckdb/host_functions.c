@@ -7,6 +7,7 @@
 #include "base/sql_lexer.h"
 #include "duckdb/host_priv.h"
 #include "duckdb/query.h"
+#include "view/names.h"
 
 /* Of overloads the least stable counts. */
 static const char FUNCTIONS_SQL[] =
@@ -17,8 +18,8 @@ static const char FUNCTIONS_SQL[] =
     "WHERE NOT internal OR function_type = 'scalar' GROUP BY 1";
 
 static const char NAMES_SQL[] =
-    "SELECT view_name FROM system.main.duckdb_views() WHERE NOT internal UNION "
-    "SELECT type_name FROM system.main.duckdb_types() WHERE NOT internal";
+    "SELECT view_name, 0::BIGINT, true FROM system.main.duckdb_views() WHERE NOT internal UNION "
+    "SELECT type_name, 0::BIGINT, true FROM system.main.duckdb_types() WHERE NOT internal";
 
 static FunctionStability stability_of(int64_t value)
 {
@@ -28,9 +29,8 @@ static FunctionStability stability_of(int64_t value)
     return VALUES[value];
 }
 
-/* The first column has the names; a list of functions has two more. */
-static Status read_list(duckdb_result *result, bool is_functions, Arena *arena, CatalogName **out,
-                        Error *err)
+/* Rows of name, stability, whether it is the user's. */
+static Status read_list(duckdb_result *result, Arena *arena, CatalogName **out, Error *err)
 {
     Status status = WEIR_OK;
     Rows rows = weir_rows(result);
@@ -41,11 +41,10 @@ static Status read_list(duckdb_result *result, bool is_functions, Arena *arena, 
             status = err->code;
             break;
         }
-        *entry = (CatalogName){.next = *out, .name = name};
-        if (is_functions) {
-            entry->stability = stability_of(weir_rows_i64(&rows, 1));
-            entry->is_macro = weir_rows_bool(&rows, 2);
-        }
+        *entry = (CatalogName){.next = *out,
+                               .name = name,
+                               .stability = stability_of(weir_rows_i64(&rows, 1)),
+                               .is_users = weir_rows_bool(&rows, 2)};
         *out = entry;
     }
     weir_rows_deinit(&rows);
@@ -62,7 +61,7 @@ static Status load_list(DuckHost *host, CatalogList *list, const char *sql, Erro
     WEIR_TRY(weir_duck_host_session(host, NULL, false, &connection, err));
     WEIR_TRY(weir_query(connection, sql, WEIR_ERR_HOST, &result, err));
     CatalogName *first = NULL;
-    const Status status = read_list(&result, list == &host->functions, &host->arena, &first, err);
+    const Status status = read_list(&result, &host->arena, &first, err);
     duckdb_destroy_result(&result);
     if (status == WEIR_OK) {
         *list = (CatalogList){.first = first, .is_loaded = true};
@@ -86,20 +85,12 @@ Status weir_duck_host_stability(void *context, const char *function, FunctionSta
 
 /* --- names that stand for something else -------------------------------------------------------- */
 
-static bool is_in_names(const DuckHost *host, const SqlToken *token)
+/* Whether the token writes the name of one of the user's own. */
+static bool is_users(const CatalogList *list, const SqlToken *token)
 {
-    for (const CatalogName *entry = host->names.first; entry != NULL; entry = entry->next) {
-        if (weir_sql_token_means(token, entry->name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_macro(const DuckHost *host, const SqlToken *token)
-{
-    for (const CatalogName *entry = host->functions.first; entry != NULL; entry = entry->next) {
-        if (entry->is_macro && weir_sql_token_means(token, entry->name)) {
+    const size_t size = (size_t)(token->end - token->start);
+    for (const CatalogName *entry = list->first; entry != NULL; entry = entry->next) {
+        if (entry->is_users && weir_name_is_written(token->start, size, entry->name)) {
             return true;
         }
     }
@@ -114,10 +105,10 @@ Status weir_duck_host_reads_others(DuckHost *host, const char *sql, bool *out, E
     WEIR_TRY(load_list(host, &host->names, NAMES_SQL, err));
     while (!*out && weir_sql_token_next(&token)) {
         if (weir_sql_token_is_name(&token)) {
-            *out = is_in_names(host, &token);
+            *out = is_users(&host->names, &token);
         } else if (*token.start == '(' && before.start != NULL && weir_sql_token_is_name(&before)) {
             WEIR_TRY(load_list(host, &host->functions, FUNCTIONS_SQL, err));
-            *out = is_macro(host, &before);
+            *out = is_users(&host->functions, &before);
         }
         before = token;
     }

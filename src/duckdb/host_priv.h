@@ -20,7 +20,7 @@ typedef struct CatalogName {
     struct CatalogName *next;
     const char *name;
     FunctionStability stability; /* of a scalar function; otherwise STABILITY_UNKNOWN */
-    bool is_macro;               /* not one of DuckDB's own */
+    bool is_users;               /* a view, type or macro, and not one of DuckDB's own */
 } CatalogName;
 
 /* In the host's arena. */

@@ -119,6 +119,28 @@ static bool slice_equal(const NameSlice *slice, const char *part)
     return c == slice->end && *part == '\0';
 }
 
+/* True if the slice goes on to its end without the quote or point that would end it. */
+static bool slice_is_whole(const NameSlice *slice)
+{
+    for (const char *c = slice->start; c < slice->end; c++) {
+        const bool is_doubled = slice->is_quoted && *c == '"' && c + 1 < slice->end && c[1] == '"';
+        if (!is_doubled && (*c == '"' || (*c == '.' && !slice->is_quoted))) {
+            return false;
+        }
+        c += is_doubled;
+    }
+    return slice->end > slice->start;
+}
+
+bool weir_name_is_written(const char *text, size_t size, const char *part)
+{
+    NameSlice slice = {.start = text, .end = text + size};
+    if (size >= 2 && text[0] == '"' && text[size - 1] == '"') {
+        slice = (NameSlice){.start = text + 1, .end = text + size - 1, .is_quoted = true};
+    }
+    return slice_is_whole(&slice) && slice_equal(&slice, part);
+}
+
 bool weir_name_matches(const TableName *name, const char *text)
 {
     const char *const own[NAME_MAX_PARTS] = {name->catalog, name->schema, name->name};

@@ -17,6 +17,9 @@ bool weir_name_part_is_plain(const char *part);
 bool weir_name_part_equal(const char *a, const char *b);
 bool weir_name_equal(const TableName *a, const TableName *b);
 
+/* True if the text, not terminated, writes this part and nothing else: a word or a quoted name. */
+bool weir_name_is_written(const char *text, size_t size, const char *part);
+
 /* True if the text is a name of 1 to 3 parts that, counted from the right, are this one's. */
 bool weir_name_matches(const TableName *name, const char *text);
 

@@ -39,24 +39,6 @@ static Status key_syntax_error(const char *text, Error *err)
     return err->code;
 }
 
-/* The name that is written, without quotes. */
-static char *token_name(const SqlToken *token, Arena *arena, Error *err)
-{
-    const size_t size = (size_t)(token->end - token->start);
-    if (token->start[0] != '"') {
-        return weir_arena_strndup(arena, token->start, size, err);
-    }
-    char *name = weir_arena_alloc(arena, size, err);
-    if (name != NULL) {
-        size_t used = 0;
-        for (const char *c = token->start + 1; c < token->end - 1; c += *c == '"' ? 2 : 1) {
-            name[used++] = *c;
-        }
-        name[used] = '\0';
-    }
-    return name;
-}
-
 static Status find_column(const Schema *schema, const char *name, size_t *out, Error *err)
 {
     for (size_t i = 0; i < schema->count; i++) {
@@ -75,11 +57,15 @@ static Status add_key_column(const SqlToken *token, const Schema *schema, Arena 
                              KeyColumns *out, Error *err)
 {
     size_t column = 0;
-    const char *const name = token_name(token, arena, err);
-    if (name == NULL) {
+    size_t count = 0;
+    const char *parts[NAME_MAX_PARTS];
+    const char *const text =
+        weir_arena_strndup(arena, token->start, (size_t)(token->end - token->start), err);
+    if (text == NULL) {
         return err->code;
     }
-    WEIR_TRY(find_column(schema, name, &column, err));
+    WEIR_TRY(weir_name_split(arena, text, parts, &count, err)); /* a token is one part */
+    WEIR_TRY(find_column(schema, parts[0], &column, err));
     for (size_t i = 0; i < out->count; i++) {
         if (out->names[i] == schema->names[column]) {
             return weir_error_set(err, WEIR_ERR_ARGUMENT, "column %s is named twice in the key",

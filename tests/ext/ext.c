@@ -22,6 +22,18 @@ bool ext_take_path(int argc, char **argv)
     return true;
 }
 
+bool ext_take_run(int argc, char **argv, const char *what, long *count, uint64_t *seed)
+{
+    if (argc < 2 || argc > 4) {
+        (void)fprintf(stderr, "usage: %s EXTENSION [%s [SEED]]\n", argv[0], what);
+        return false;
+    }
+    ext_path = argv[1];
+    *count = argc > 2 ? strtol(argv[2], NULL, 10) : *count;
+    *seed = argc > 3 ? strtoull(argv[3], NULL, 10) : *seed;
+    return true;
+}
+
 void ext_open(Db *db, const char *path)
 {
     Text error = {0};

@@ -78,4 +78,7 @@ void adds_up(Db *db, const char *view, const char *columns, int64_t since);
     }
 bool ext_take_path(int argc, char **argv);
 
+/* The same of "EXTENSION [COUNT [SEED]]"; what is not given stays as it is. `what` is counted. */
+bool ext_take_run(int argc, char **argv, const char *what, long *count, uint64_t *seed);
+
 #endif

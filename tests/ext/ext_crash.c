@@ -262,7 +262,7 @@ static void one_round(bool writer_is_weir, bool checker_is_weir, uint64_t seed)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static int rounds = DEFAULT_ROUNDS;
+static long rounds = DEFAULT_ROUNDS;
 static uint64_t seed = 1;
 
 static void definitions_and_rows_survive(void **state)
@@ -274,9 +274,9 @@ static void definitions_and_rows_survive(void **state)
         mmap(NULL, sizeof *journal, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(journal != MAP_FAILED);
     atomic_store(&journal->pending_name, -1);
-    print_message("seed %llu, %d rounds\n", (unsigned long long)seed, rounds);
+    print_message("seed %llu, %ld rounds\n", (unsigned long long)seed, rounds);
     make_file();
-    for (int i = 0; i < rounds; i++) {
+    for (long i = 0; i < rounds; i++) {
         one_round(i % 4 < 3, i % 2 == 0, seed * 1000 + (uint64_t)i);
     }
     print_message("%d changes, %d batches\n", atomic_load(&journal->changes),
@@ -293,12 +293,7 @@ static const struct CMUnitTest tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (argc < 2 || argc > 4) {
-        (void)fprintf(stderr, "usage: %s EXTENSION [ROUNDS [SEED]]\n", argv[0]);
-        return 2;
-    }
-    ext_path = argv[1];
-    rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : DEFAULT_ROUNDS;
-    seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return ext_take_run(argc, argv, "ROUNDS", &rounds, &seed)
+               ? cmocka_run_group_tests(tests, NULL, NULL)
+               : 2;
 }

@@ -170,12 +170,9 @@ static const struct CMUnitTest tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (argc < 2 || argc > 4) {
-        (void)fprintf(stderr, "usage: %s EXTENSION [TRANSACTIONS [SEED]]\n", argv[0]);
-        return 2;
-    }
-    ext_path = argv[1];
-    driver.transactions = argc > 2 ? strtol(argv[2], NULL, 10) : DEFAULT_TRANSACTIONS;
-    driver.seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    driver.transactions = DEFAULT_TRANSACTIONS;
+    driver.seed = 1;
+    return ext_take_run(argc, argv, "TRANSACTIONS", &driver.transactions, &driver.seed)
+               ? cmocka_run_group_tests(tests, NULL, NULL)
+               : 2;
 }
