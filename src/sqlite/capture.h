@@ -134,7 +134,7 @@ struct WeirCapture {
     Bytes record;  /* of a change: room, then its images */
     u64 room;      /* in it */
     Bytes payload; /* of a row on overflow pages */
-    Bytes values;  /* an array of pointers to the values of an UPDATE */
+    Bytes updates; /* of an UPDATE: an array of Update */
 
     SchemaChange *schema_changes;
 };
@@ -183,11 +183,19 @@ TableClass weir_classify(const Capture *capture, const Table *table);
 
 /* --- hook_image.c --- */
 
+/* A column that an UPDATE set. */
+typedef struct Update {
+    int column;
+    bool is_real_column; /* it makes reals of integers */
+    const Mem *value;    /* borrowed */
+} Update;
+
 /* Appends the image of a stored record. SQLITE_FULL if that makes more than a row can be, as for the two below. */
 int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *out);
-/* Appends the record that says which columns an UPDATE set: a flag for each, then the value of each; columns
- * that were not set are NULL pointers. */
-int weir_image_of_updates(const sqlite3 *db, const Mem *const *values, int count, Bytes *out);
+/* Appends the record that says which columns an UPDATE set: a flag for each column, then the new value of each, NULL
+ * for those that were not set. The updates are in the order of their columns. */
+int weir_image_of_updates(const sqlite3 *db, const Update *updates, int count, int column_count,
+                          Bytes *out);
 /* Appends an image that is there. */
 int weir_image_copy(const sqlite3 *db, Span image, Bytes *out);
 /* Field `index` of a record as a Mem that points into it. */

@@ -231,15 +231,13 @@ static int count_fields(Span record)
         return -1;
     }
     int count = 0;
-    int rc = weir_reader_next(&reader);
-    while (rc == SQLITE_ROW) {
+    while (weir_reader_next(&reader)) {
         if (reader.serial == 10 || reader.serial == 11) {
             return -1;
         }
         count++;
-        rc = weir_reader_next(&reader);
     }
-    return rc == SQLITE_DONE ? count : -1;
+    return weir_reader_is_sound(&reader) ? count : -1;
 }
 
 /* Appends "name":value pairs; returns what is wrong, or NULL. */

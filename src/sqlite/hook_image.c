@@ -14,14 +14,14 @@ static void put_double(u8 *out, double value)
     weir_word_put(out, bits);
 }
 
-/* Room for so many bytes behind what there is, and for a word. Too long for a row is reported as full: for that SQLite
- * undoes the statement whatever it has written. */
-static int reserve_room(const sqlite3 *db, Bytes *out, u64 size, u64 growth)
+/* Room for so many bytes behind what there is, and for some that may not be needed. Too long for a row is reported as
+ * full: for that SQLite undoes the statement whatever it has written. */
+static int reserve_room(const sqlite3 *db, Bytes *out, u64 size, u64 spare)
 {
     if (out->size + size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
         return SQLITE_FULL;
     }
-    return weir_bytes_reserve(out, out->size + size + growth + WEIR_WORD_SIZE);
+    return weir_bytes_reserve(out, out->size + size + spare + WEIR_WORD_SIZE);
 }
 
 static bool is_bytes(const Mem *value)
@@ -50,15 +50,16 @@ static u64 put_bytes(u8 *out, const Mem *value)
     return size;
 }
 
-/* Puts any other value, of which *serial becomes the type. */
-static u32 put_number(u8 *out, const Mem *value, u8 *serial)
+/* Puts any other value, of which *serial becomes the type. A real kept as an integer is put as one, unless it is
+ * for a column that makes it real again. */
+static u32 put_number(u8 *out, const Mem *value, bool is_real_column, u8 *serial)
 {
     u32 size = 8;
     *serial = 7;
     if ((value->flags & MEM_Null) != 0) {
         *serial = 0;
         size = 0;
-    } else if ((value->flags & MEM_IntReal) != 0) {
+    } else if ((value->flags & MEM_IntReal) != 0 && is_real_column) {
         put_double(out, (double)value->u.i);
     } else if ((value->flags & MEM_Real) != 0) {
         put_double(out, value->u.r);
@@ -82,50 +83,85 @@ static u64 header_size_of(u64 size)
     return total;
 }
 
-/* Appends a record. The types of numbers take one byte, whatever their value. */
-static int record_of_values(const sqlite3 *db, const Mem *const *values, int count, bool with_flags,
-                            Bytes *out)
+/* Puts a value and its type; returns the size of the value. */
+static u64 put_value(u8 *out, const Mem *value, bool is_real_column, u8 **type_at)
 {
-    u64 types = with_flags ? (u64)count * 2 : (u64)count;
-    u64 body = 0; /* without the numbers */
-    for (int i = 0; i < count; i++) {
-        if (values[i] != NULL && is_bytes(values[i])) {
-            types += (u64)sqlite3VarintLen(serial_of_bytes(values[i])) - 1;
-            body += size_of_bytes(values[i]);
-        }
+    if (is_bytes(value)) {
+        *type_at += sqlite3PutVarint(*type_at, serial_of_bytes(value));
+        return put_bytes(out, value);
     }
-    const u64 header = header_size_of(types);
-    const int rc = reserve_room(db, out, header + body, (u64)count * WEIR_WORD_SIZE);
+    return put_number(out, value, is_real_column, (*type_at)++);
+}
+
+/* What values take, but for the bodies of numbers. */
+typedef struct Extent {
+    u64 types; /* that of a number takes one byte, whatever it is */
+    u64 bodies;
+} Extent;
+
+static inline void extend(Extent *extent, const Mem *value)
+{
+    if (is_bytes(value)) {
+        extent->types += (u64)sqlite3VarintLen(serial_of_bytes(value));
+        extent->bodies += size_of_bytes(value);
+    } else {
+        extent->types++;
+    }
+}
+
+/* Appends a record of the values of a table's stored columns. */
+static int record_of_values(const sqlite3 *db, const Mem *const *values, int count, Bytes *out)
+{
+    Extent extent = {0};
+    for (int i = 0; i < count; i++) {
+        extend(&extent, values[i]);
+    }
+    const u64 header = header_size_of(extent.types);
+    const int rc = reserve_room(db, out, header + extent.bodies, (u64)count * WEIR_WORD_SIZE);
     if (rc != SQLITE_OK) {
         return rc;
     }
     u8 *const record = out->data + out->size;
     u8 *type_at = record + putVarint32(record, (u32)header);
     u8 *body_at = record + header;
-    u8 *flag_at = type_at;
-    type_at += with_flags ? count : 0;
     for (int i = 0; i < count; i++) {
-        if (with_flags) {
-            *flag_at++ = values[i] == NULL ? 8 : 9;
-        }
-        if (values[i] == NULL) {
-            *type_at++ = 0;
-        } else if (is_bytes(values[i])) {
-            type_at += sqlite3PutVarint(type_at, serial_of_bytes(values[i]));
-            body_at += put_bytes(body_at, values[i]);
-        } else {
-            body_at += put_number(body_at, values[i], type_at);
-            type_at++;
-        }
+        body_at += put_value(body_at, values[i], true, &type_at);
     }
     assert(type_at == record + header);
     out->size = (u64)(body_at - out->data);
     return SQLITE_OK;
 }
 
-int weir_image_of_updates(const sqlite3 *db, const Mem *const *values, int count, Bytes *out)
+int weir_image_of_updates(const sqlite3 *db, const Update *updates, int count, int column_count,
+                          Bytes *out)
 {
-    return record_of_values(db, values, count, true, out);
+    enum { IS_KEPT = 8, IS_SET = 9 }; /* the types of the integers 0 and 1 */
+    Extent extent = {.types = 2 * (u64)column_count - (u64)count};
+    for (int i = 0; i < count; i++) {
+        extend(&extent, updates[i].value);
+    }
+    const u64 header = header_size_of(extent.types);
+    const int rc = reserve_room(db, out, header + extent.bodies, (u64)count * WEIR_WORD_SIZE);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    u8 *const record = out->data + out->size;
+    u8 *const flags = record + putVarint32(record, (u32)header);
+    u8 *type_at = flags + column_count;
+    u8 *body_at = record + header;
+    int next = 0; /* the column that type_at is for */
+    memset(flags, IS_KEPT, (size_t)column_count);
+    memset(type_at, 0, (size_t)(body_at - type_at));
+    for (int i = 0; i < count; i++) {
+        const Update *const update = &updates[i];
+        flags[update->column] = IS_SET;
+        type_at += update->column - next;
+        next = update->column + 1;
+        body_at += put_value(body_at, update->value, update->is_real_column, &type_at);
+    }
+    assert(type_at + (column_count - next) == record + header);
+    out->size = (u64)(body_at - out->data);
+    return SQLITE_OK;
 }
 
 int weir_image_field(sqlite3 *db, Span image, int index, Mem *out)
@@ -136,10 +172,12 @@ int weir_image_field(sqlite3 *db, Span image, int index, Mem *out)
         return rc;
     }
     for (int i = 0; i <= index; i++) {
-        rc = weir_reader_next(&reader);
-        if (rc != SQLITE_ROW) {
-            return rc == SQLITE_DONE ? SQLITE_CORRUPT_BKPT : rc;
+        if (!weir_reader_next(&reader)) {
+            return SQLITE_CORRUPT_BKPT;
         }
+    }
+    if (!weir_reader_is_sound(&reader)) {
+        return SQLITE_CORRUPT_BKPT;
     }
     weir_reader_get(&reader, db, out);
     return SQLITE_OK;
@@ -181,20 +219,24 @@ static int image_with_defaults(sqlite3 *db, Table *table, Span record, int prese
         if ((table->aCol[i].colFlags & COLFLAG_VIRTUAL) != 0) {
             continue;
         }
+        fields[stored].flags = MEM_Null;
+        values[stored] = &fields[stored];
         if (stored < present) {
-            rc = weir_reader_next(&reader) == SQLITE_ROW ? SQLITE_OK : SQLITE_CORRUPT_BKPT;
-            if (rc == SQLITE_OK) {
+            if (!weir_reader_next(&reader) || !weir_reader_is_sound(&reader)) {
+                rc = SQLITE_CORRUPT_BKPT;
+            } else {
                 weir_reader_get(&reader, db, &fields[stored]);
-                values[stored] = &fields[stored];
             }
         } else {
             rc = default_of_column(db, table, &table->aCol[i], &defaults[stored]);
-            values[stored] = defaults[stored];
+            if (defaults[stored] != NULL) {
+                values[stored] = defaults[stored];
+            }
         }
         stored++;
     }
     if (rc == SQLITE_OK) {
-        rc = record_of_values(db, values, count, false, out);
+        rc = record_of_values(db, values, count, out);
     }
     for (int i = 0; i < count; i++) {
         sqlite3ValueFree(defaults[i]);
@@ -267,24 +309,20 @@ static int rewrite_record(const sqlite3 *db, Span record, i64 rowid, Bytes *out,
     u8 *body = image + run;
     memcpy(image, record.data, run);
     u64 i = 0;
-    for (; i < count; i++) {
-        rc = weir_reader_next(&reader);
-        if (rc != SQLITE_ROW) {
-            break;
-        }
+    while (i < count && weir_reader_next(&reader)) {
+        const u8 kind = kinds[i++];
         const u32 serial = reader.serial;
-        const u8 kind = kinds[i];
         if (kind == COLUMN_PLAIN ||
             (kind == COLUMN_REAL && (serial == 0 || serial == 7 || serial > 9))) {
             continue;
         }
-        if (serial >= 0x80) {
+        if (serial >= 0x80 || !weir_reader_is_sound(&reader)) {
             return SQLITE_CORRUPT_BKPT;
         }
-        const u64 run_size = reader.field_offset - run;
-        if (run_size > 0) {
-            memcpy(body, record.data + run, run_size);
-            body += run_size;
+        const u64 field_offset = reader.offset - reader.size;
+        if (field_offset > run) {
+            memcpy(body, record.data + run, field_offset - run);
+            body += field_offset - run;
         }
         run = reader.offset;
         u8 *const type = image + (reader.type - record.data) - 1;
@@ -294,13 +332,12 @@ static int rewrite_record(const sqlite3 *db, Span record, i64 rowid, Bytes *out,
             *type = (u8)weir_integer_serial(rowid, &size);
             weir_integer_put(body, rowid, size);
         } else {
-            const u8 *const field = record.data + reader.field_offset;
             *type = 7;
-            put_double(body, (double)read_integer(field, serial, reader.field_size));
+            put_double(body, (double)read_integer(record.data + field_offset, serial, reader.size));
         }
         body += size;
     }
-    if ((rc != SQLITE_ROW && rc != SQLITE_DONE) || reader.type < reader.end) {
+    if (reader.type < reader.end || !weir_reader_is_sound(&reader)) {
         return SQLITE_CORRUPT_BKPT;
     }
     memcpy(body, record.data + run, reader.offset - run);

@@ -309,10 +309,6 @@ static int append_directly(Vdbe *vm, const Change *change, const Stamp *stamp)
 {
     sqlite3 *const db = vm->db;
     Capture *const capture = db->weir;
-    /* Too long is reported as full: for that SQLite undoes the statement whatever it has written. */
-    if (capture->record.size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
-        return SQLITE_FULL;
-    }
     const u8 *const row = put_head(capture, change, stamp);
     const BtreePayload payload = {
         .nKey = stamp->id,
@@ -417,6 +413,10 @@ int weir_log_append(Vdbe *vm, const Change *change)
     Capture *const capture = db->weir;
     i64 last;
     int is_empty;
+    /* Too long is reported as full: for that SQLite undoes the statement whatever it has written. */
+    if (capture->record.size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
+        return SQLITE_FULL;
+    }
     int rc = weir_log_last(db, &last, &is_empty);
     if (rc != SQLITE_OK) {
         return rc;

@@ -151,28 +151,23 @@ static int put_updates(sqlite3 *db, const Mem *registers, Table *table)
 {
     Capture *const capture = db->weir;
     const char *const columns = capture->updating_columns;
-    const int count = table->nCol;
-    int rc = weir_bytes_reserve(&capture->values, (u64)count * (sizeof(Mem *) + sizeof(Mem)));
+    int rc = weir_bytes_reserve(&capture->updates, (u64)table->nCol * sizeof(Update));
     if (rc != SQLITE_OK) {
         return rc;
     }
-    const Mem **const values = (const Mem **)(void *)capture->values.data;
-    Mem *const integers = (Mem *)(void *)(values + count);
-    for (int i = 0; i < count; i++) {
-        values[i] = NULL;
+    Update *const updates = (Update *)(void *)capture->updates.data;
+    int count = 0;
+    for (int i = 0; i < table->nCol; i++) {
         if (columns[i] == '1') {
             const int storage = sqlite3TableColumnToStorage(table, (i16)i);
-            const Mem *const value = i == table->iPKey ? registers : registers + 1 + storage;
-            values[i] = value;
-            /* A real kept as an integer becomes one where the column does not make it real again. */
-            if ((value->flags & MEM_IntReal) != 0 && table->aCol[i].affinity != SQLITE_AFF_REAL) {
-                integers[i] = *value;
-                integers[i].flags = MEM_Int;
-                values[i] = &integers[i];
-            }
+            updates[count++] = (Update){
+                .column = i,
+                .is_real_column = table->aCol[i].affinity == SQLITE_AFF_REAL,
+                .value = i == table->iPKey ? registers : registers + 1 + storage,
+            };
         }
     }
-    return weir_image_of_updates(db, values, count, &capture->record);
+    return weir_image_of_updates(db, updates, count, table->nCol, &capture->record);
 }
 
 /* The image of the new row. */
@@ -344,7 +339,6 @@ int weir_blob_before(Vdbe *vm, BtCursor *cursor)
 static int put_update_of_blob(sqlite3 *db, Table *table, int column, Change *change)
 {
     Capture *const capture = db->weir;
-    const u64 pointers_size = (u64)table->nCol * sizeof(Mem *);
     const Span after = {
         .data = capture->record.data + capture->record.size - change->after_size,
         .size = change->after_size,
@@ -353,13 +347,8 @@ static int put_update_of_blob(sqlite3 *db, Table *table, int column, Change *cha
     Mem value;
     int rc = weir_image_field(db, after, sqlite3TableColumnToStorage(table, (i16)column), &value);
     if (rc == SQLITE_OK) {
-        rc = weir_bytes_reserve(&capture->values, pointers_size);
-    }
-    if (rc == SQLITE_OK) {
-        const Mem **const values = (const Mem **)(void *)capture->values.data;
-        memset(capture->values.data, 0, pointers_size);
-        values[column] = &value;
-        rc = weir_image_of_updates(db, values, table->nCol, &updates);
+        const Update update = {.column = column, .value = &value};
+        rc = weir_image_of_updates(db, &update, 1, table->nCol, &updates);
     }
     if (rc == SQLITE_OK) {
         change->updates_size = updates.size;

@@ -209,8 +209,8 @@ static int put_statement(const Vdbe *vm, Bytes *out)
 {
     Mem sql;
     text_of_statement(vm, &sql);
-    const Mem *values[SCHEMA_COLUMNS] = {[SCHEMA_SQL] = &sql};
-    return weir_image_of_updates(vm->db, values, SCHEMA_COLUMNS, out);
+    const Update update = {.column = SCHEMA_SQL, .value = &sql};
+    return weir_image_of_updates(vm->db, &update, 1, SCHEMA_COLUMNS, out);
 }
 
 /* CREATE TABLE AS fills its table by instructions that name none: the rows are read back. */

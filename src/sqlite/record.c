@@ -68,9 +68,9 @@ void weir_reader_get(const Reader *reader, sqlite3 *db, Mem *out)
         return;
     }
     u8 padded[8] = {0};
-    const u8 *data = reader->record.data + reader->field_offset;
+    const u8 *data = reader->record.data + reader->offset - reader->size;
     if (reader->serial < 12) {
-        memcpy(padded, data, reader->field_size);
+        memcpy(padded, data, reader->size);
         data = padded;
     }
     sqlite3VdbeSerialGet(data, reader->serial, out);

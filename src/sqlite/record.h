@@ -69,19 +69,20 @@ static inline void weir_integer_put(u8 *out, i64 value, u32 size)
     weir_word_put(out, (u64)value << ((WEIR_WORD_SIZE - size) * 8 & 63));
 }
 
-/* Reads a record field by field. What does not fit into the record is SQLITE_CORRUPT. */
+/* Reads a record field by field. Only the header is read; whether it is well formed and the bodies lie within the
+ * record is asked of weir_reader_is_sound. */
 typedef struct Reader {
     const u8 *type; /* next serial type */
     const u8 *end;  /* of the header */
-    u64 offset;     /* of the next body */
     Span record;
-    u32 serial; /* of the field read last, and where it is */
-    u64 field_offset;
-    u64 field_size;
+    u64 offset; /* of the next body */
+    u64 size;   /* of the body of the field read last, which ends there */
+    u32 serial; /* its type */
 } Reader;
 
 /* A varint that must end before `end`; returns its length, 0 if it does not. */
 u32 weir_varint_read(const u8 *at, const u8 *end, u32 *value);
+
 static inline int weir_reader_init(Reader *reader, Span record)
 {
     u32 header = 0;
@@ -102,30 +103,39 @@ static inline int weir_reader_init(Reader *reader, Span record)
     };
     return SQLITE_OK;
 }
-/* SQLITE_ROW for a field, SQLITE_DONE at the end. */
-static inline int weir_reader_next(Reader *reader)
+
+/* Goes to the next field; false if there is none that can be read. */
+static inline bool weir_reader_next(Reader *reader)
 {
     if (reader->type >= reader->end) {
-        return SQLITE_DONE;
+        return false;
     }
     reader->serial = *reader->type;
     if (reader->serial < 0x80) {
         reader->type++;
-        reader->field_size = sqlite3SmallTypeSizes[reader->serial];
+        reader->size = sqlite3SmallTypeSizes[reader->serial];
     } else {
-        u32 serial; /* apart, so that the reader may live in registers */
+        u32 serial = 0; /* apart, so that the reader may live in registers */
         const u32 used = weir_varint_read(reader->type, reader->end, &serial);
         if (used == 0) {
-            return SQLITE_CORRUPT_BKPT;
+            reader->type = reader->end;
+            reader->offset = (u64)LARGEST_INT64;
+            return false;
         }
         reader->serial = serial;
         reader->type += used;
-        reader->field_size = sqlite3VdbeSerialTypeLen(serial);
+        reader->size = sqlite3VdbeSerialTypeLen(serial);
     }
-    reader->field_offset = reader->offset;
-    reader->offset += reader->field_size;
-    return reader->offset > reader->record.size ? SQLITE_CORRUPT_BKPT : SQLITE_ROW;
+    reader->offset += reader->size;
+    return true;
 }
+
+/* Whether the header is well formed as far as it was read, and the bodies lie within the record. */
+static inline bool weir_reader_is_sound(const Reader *reader)
+{
+    return reader->offset <= reader->record.size;
+}
+
 /* The field read last, as a value that points into the record. */
 void weir_reader_get(const Reader *reader, sqlite3 *db, Mem *out);
 
