@@ -215,7 +215,13 @@ static int adopt(const Setup *setup, CaptureMode mode)
     return SQLITE_OK;
 }
 
-/* Ends the savepoint, well if rc is SQLITE_OK. */
+static bool is_setting_up(const sqlite3 *db)
+{
+    return db->pSavepoint != NULL && strcmp(db->pSavepoint->zName, SETUP_SAVEPOINT) == 0;
+}
+
+/* Ends the savepoint, well if rc is SQLITE_OK. Once memory has run out, SQLite runs no other statement before the one
+ * that runs has ended: then the whole transaction is rolled back, as by a write that finds no memory. */
 static int end_setup(Setup *setup, int rc)
 {
     if (rc == SQLITE_OK) {
@@ -225,6 +231,11 @@ static int end_setup(Setup *setup, int rc)
         (void)sqlite3_exec(setup->db,
                            "ROLLBACK TO \"" SETUP_SAVEPOINT "\"; RELEASE \"" SETUP_SAVEPOINT "\"",
                            NULL, NULL, NULL);
+        if (is_setting_up(setup->db)) {
+            sqlite3RollbackAll(setup->db, SQLITE_ABORT_ROLLBACK);
+            sqlite3CloseSavepoints(setup->db);
+            setup->db->autoCommit = 1;
+        }
     }
     return rc;
 }
@@ -249,8 +260,8 @@ static int enable(sqlite3 *db, CaptureMode mode, const char *table_name, const c
     note_uncaptured(db);
     weir_capture_suspend(db, &saved);
     int rc = run(&setup, "SAVEPOINT \"" SETUP_SAVEPOINT "\"");
-    if (rc == SQLITE_OK) {
-        rc = end_setup(&setup, set_up(&setup));
+    if (is_setting_up(db)) {
+        rc = end_setup(&setup, rc == SQLITE_OK ? set_up(&setup) : rc);
     }
     weir_capture_resume(db, &saved);
     if (rc == SQLITE_OK) {
@@ -273,8 +284,8 @@ static int take_back(sqlite3 *db, char **message)
     weir_log_close(db);
     weir_capture_suspend(db, &saved);
     int rc = run(&setup, "SAVEPOINT \"" SETUP_SAVEPOINT "\"");
-    if (rc == SQLITE_OK) {
-        rc = run(&setup, "SELECT 1 FROM main.sqlite_schema LIMIT 1");
+    if (is_setting_up(db)) {
+        rc = rc != SQLITE_OK ? rc : run(&setup, "SELECT 1 FROM main.sqlite_schema LIMIT 1");
         if (rc == SQLITE_OK && weir_find_table(db, WEIR_VERSION_TABLE) != NULL) {
             rc = run(&setup, "DELETE FROM main." WEIR_VERSION_TABLE
                              " WHERE table_name='" WEIR_DEFAULT_NAME "'");

@@ -118,6 +118,7 @@ static void enabling_may_fail_anywhere(void **state)
         fail_at = point;
         rc = sqlite3_exec(db, ENABLE, NULL, NULL, NULL);
         fail_at = 0;
+        assert_int_equal(sqlite3_get_autocommit(db), 1);
         sqlite3_stmt *row = NULL;
         assert_int_equal(sqlite3_prepare_v2(
                              db,
@@ -136,6 +137,44 @@ static void enabling_may_fail_anywhere(void **state)
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
     }
     assert_int_equal(sqlite3_memory_used(), 0);
+}
+
+static int count_rows(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *row = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    const int count = sqlite3_column_int(row, 0);
+    (void)sqlite3_finalize(row);
+    return count;
+}
+
+/* In a transaction of the user's, which goes on as it was, or is gone with all that it wrote. */
+static void enabling_may_fail_in_a_transaction(void **state)
+{
+    (void)state;
+    int rc = SQLITE_NOMEM;
+    for (long point = 1; rc != SQLITE_OK; point++) {
+        sqlite3 *db = NULL;
+        assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, STORY_SCHEMA, NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, "BEGIN; INSERT INTO l VALUES (1)", NULL, NULL, NULL),
+                         SQLITE_OK);
+        allocation_count = 0;
+        fails_on = 0;
+        fail_at = point;
+        rc = sqlite3_exec(db, ENABLE, NULL, NULL, NULL);
+        fail_at = 0;
+        assert_int_equal(count_rows(db, "SELECT count(*) FROM l"), !sqlite3_get_autocommit(db));
+        if (rc != SQLITE_OK) {
+            const int tables =
+                count_rows(db, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'turso_cdc%'");
+            assert_true(tables == 0 || tables == 2); /* made, and then no memory for the name */
+            assert_int_not_equal(
+                sqlite3_exec(db, "RELEASE \"weir capture setup\"", NULL, NULL, NULL), SQLITE_OK);
+        }
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
 }
 
 /* Finding and keeping a gap fails at each allocation: it is kept or can still be found. */
@@ -189,6 +228,7 @@ int main(void)
         cmocka_unit_test(allocations_may_fail_with_an_index_on_the_log),
         cmocka_unit_test(allocations_may_fail_for_ever),
         cmocka_unit_test(enabling_may_fail_anywhere),
+        cmocka_unit_test(enabling_may_fail_in_a_transaction),
         cmocka_unit_test(a_gap_is_never_lost),
         cmocka_unit_test(a_full_database_stays_whole),
     };
