@@ -192,20 +192,24 @@ static void columns_free(CdcColumns *columns)
     if (columns != NULL) {
         sqlite3_free(columns->names);
         sqlite3_free(columns->all_names);
+        sqlite3_free(columns->key);
         sqlite3_free(columns);
     }
 }
 
-/* Appends a column's name. The stored ones come first, in their order. */
-static WeirStatus add_column(CdcColumns *columns, const char *text, bool is_stored, WeirError *err)
+/* Appends a column's name. The stored ones come first, in their order; those of the key are stored. */
+static WeirStatus add_column(CdcColumns *columns, const char *text, bool is_stored, bool is_key,
+                             WeirError *err)
 {
     const size_t size = (columns->all_count + 1) * sizeof(char *);
+    size_t *const key = sqlite3_realloc64(columns->key, (columns->key_count + 1) * sizeof *key);
+    columns->key = key == NULL ? columns->key : key;
     char **const names = sqlite3_realloc64(columns->names, size);
     columns->names = names == NULL ? columns->names : names;
     char **const all_names = sqlite3_realloc64(columns->all_names, size);
     columns->all_names = all_names == NULL ? columns->all_names : all_names;
     char *const name = sqlite3_mprintf("%s", text);
-    if (names == NULL || all_names == NULL || name == NULL) {
+    if (key == NULL || names == NULL || all_names == NULL || name == NULL) {
         sqlite3_free(name);
         return weir_cdc_out_of_memory(err);
     }
@@ -213,6 +217,8 @@ static WeirStatus add_column(CdcColumns *columns, const char *text, bool is_stor
     memmove(&names[place + 1], &names[place], (columns->all_count - place) * sizeof(char *));
     names[place] = name;
     columns->stored_count += is_stored;
+    key[columns->key_count] = place;
+    columns->key_count += is_key;
     all_names[columns->all_count++] = name;
     return WEIR_OK;
 }
@@ -222,8 +228,9 @@ static WeirStatus read_columns(sqlite3 *scratch, const char *table, CdcColumns *
 {
     sqlite3_stmt *rows = NULL;
     bool has_row = true;
-    WeirStatus status = weir_cdc_prepare(
-        scratch, &rows, err, "SELECT name, hidden FROM pragma_table_xinfo(%Q) ORDER BY cid", table);
+    WeirStatus status =
+        weir_cdc_prepare(scratch, &rows, err,
+                         "SELECT name, hidden, pk FROM pragma_table_xinfo(%Q) ORDER BY cid", table);
     while (status == WEIR_OK && has_row) {
         status = weir_cdc_step(rows, &has_row, err);
         const char *name = NULL;
@@ -231,7 +238,8 @@ static WeirStatus read_columns(sqlite3 *scratch, const char *table, CdcColumns *
             status = weir_cdc_text(rows, 0, &name, err);
         }
         if (name != NULL) {
-            status = add_column(columns, name, sqlite3_column_int(rows, 1) != XINFO_VIRTUAL, err);
+            status = add_column(columns, name, sqlite3_column_int(rows, 1) != XINFO_VIRTUAL,
+                                sqlite3_column_int(rows, 2) > 0, err);
         }
     }
     sqlite3_finalize(rows);

@@ -25,6 +25,8 @@ typedef struct CdcColumns {
     char *
         *all_names; /* borrowed from names, each: in the order of the table, as updates have them */
     size_t all_count;
+    size_t *key; /* owned: the places of the primary key's columns in images, by rising place */
+    size_t key_count;
 } CdcColumns;
 
 typedef struct CdcHistory CdcHistory;

@@ -98,6 +98,7 @@ static WeirStatus read_change(CdcLog *log, sqlite3_stmt *row, size_t *size, Weir
         .change_id = sqlite3_column_int64(row, AT_ID),
         .time = sqlite3_column_int64(row, AT_TIME),
         .transaction_id = sqlite3_column_int64(row, AT_TRANSACTION),
+        .has_id = sqlite3_column_type(row, AT_ROWID) != SQLITE_NULL,
         .id = sqlite3_column_int64(row, AT_ROWID),
         .table = "",
     };

@@ -17,6 +17,7 @@ typedef struct CdcChange {
     sqlite3_int64 transaction_id; /* 0 in a log of version 1 */
     CdcChangeType type;
     const char *table; /* "" of a COMMIT */
+    bool has_id;       /* false for a row of a WITHOUT ROWID table, which its images tell */
     sqlite3_int64 id;  /* the rowid */
     CdcBytes before;   /* no data = not recorded, as the mode has it */
     CdcBytes after;

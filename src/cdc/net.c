@@ -7,7 +7,8 @@
  *   (-, A)  if it is the first one and an insert       (B, -)  a delete
  *   (B, A)  an update                                  then A := what the next change leaves
  *
- * and what ends as (-, -) or (X, X) is no change. Rows of a table that is dropped are forgotten: most
+ * and what ends as (-, -) or (X, X) is no change. A row is told by its rowid, or, in a WITHOUT ROWID
+ * table, by the values of its key. Rows of a table that is dropped are forgotten: most
  * of them left no record. The record of a dropped table is closed (its era is set), so that a table
  * of the same place in sqlite_schema begins a new one. */
 #include "cdc/net.h"
@@ -15,9 +16,10 @@
 #include "cdc/database.h"
 
 static const char SETUP[] =
-    "CREATE TABLE net(era INTEGER, name TEXT COLLATE nocase, id INTEGER, first_name TEXT, "
+    "CREATE TABLE net(era INTEGER, name TEXT COLLATE nocase, id INTEGER, key BLOB, first_name "
+    "TEXT, "
     "first_at INTEGER, before BLOB, last_name TEXT, last_at INTEGER, after BLOB, owner TEXT, "
-    "PRIMARY KEY(era, name, id)) WITHOUT ROWID";
+    "PRIMARY KEY(era, name, id, key)) WITHOUT ROWID";
 
 typedef struct Net {
     sqlite3 *scratch;       /* owned */
@@ -25,6 +27,7 @@ typedef struct Net {
     CdcHistory *history;    /* borrowed */
     CdcRecord before_image; /* of a schema change */
     CdcRecord after_image;
+    CdcRecord keyed_image; /* of a row without a rowid */
 } Net;
 
 /* ---- taking changes in ---------------------------------------------------------------------- */
@@ -40,7 +43,7 @@ static WeirStatus net_open(Net *net, CdcHistory *history, WeirError *err)
     WEIR_CDC_TRY(weir_cdc_run(net->scratch, err, "BEGIN"));
     return weir_cdc_prepare(
         net->scratch, &net->put, err,
-        "INSERT INTO net VALUES (0, ?1, ?2, ?1, ?3, ?4, ?1, ?3, ?5, ?6) ON CONFLICT DO "
+        "INSERT INTO net VALUES (0, ?1, ?2, ?7, ?1, ?3, ?4, ?1, ?3, ?5, ?6) ON CONFLICT DO "
         "UPDATE SET last_name = excluded.name, last_at = excluded.last_at, after = excluded.after");
 }
 
@@ -50,6 +53,7 @@ static void net_close(Net *net)
     sqlite3_close_v2(net->scratch);
     weir_cdc_record_deinit(&net->before_image);
     weir_cdc_record_deinit(&net->after_image);
+    weir_cdc_record_deinit(&net->keyed_image);
 }
 
 static WeirStatus check_images(const CdcChange *change, WeirError *err)
@@ -76,12 +80,46 @@ static void bind_image(sqlite3_stmt *stmt, int place, CdcBytes image)
     }
 }
 
+/* Binds the key of a row without a rowid: of each field the type, the number or size, and the bytes. */
+static WeirStatus bind_key(Net *net, const CdcChange *change, WeirError *err)
+{
+    const bool is_before = change->before.data != NULL;
+    const CdcBytes image = is_before ? change->before : change->after;
+    const CdcColumns *const columns = is_before ? change->before_columns : change->columns;
+    WEIR_CDC_TRY(weir_cdc_record_read(&net->keyed_image, image, err));
+    if (columns == NULL || columns->key_count == 0 ||
+        columns->stored_count != net->keyed_image.count) {
+        return weir_cdc_fail(err, WEIR_ERR_ARGUMENT,
+                             "the key of %s as it was at change %lld is not known, and its rows "
+                             "have no rowid",
+                             change->table, change->change_id);
+    }
+    sqlite3_str *const key = sqlite3_str_new(NULL);
+    for (size_t i = 0; i < columns->key_count; i++) {
+        const CdcField *const field = &net->keyed_image.fields[columns->key[i]];
+        const sqlite3_int64 head[] = {field->type, field->integer, (sqlite3_int64)field->size};
+        sqlite3_str_append(key, (const char *)head, (int)sizeof head);
+        sqlite3_str_append(key, (const char *)field->data, (int)field->size);
+    }
+    const int size = sqlite3_str_length(key);
+    char *const bytes = sqlite3_str_finish(key);
+    if (bytes == NULL) {
+        return weir_cdc_out_of_memory(err);
+    }
+    (void)sqlite3_bind_blob(net->put, 7, bytes, size, sqlite3_free);
+    return WEIR_OK;
+}
+
 /* owner: the table of an index or table that is made; NULL for all else. */
 static WeirStatus put_row(Net *net, const CdcChange *change, const CdcField *owner, WeirError *err)
 {
     bool has_row = false;
+    (void)sqlite3_bind_zeroblob(net->put, 7, 0);
+    if (!change->has_id) {
+        WEIR_CDC_TRY(bind_key(net, change, err));
+    }
     (void)sqlite3_bind_text(net->put, 1, change->table, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(net->put, 2, change->id);
+    (void)sqlite3_bind_int64(net->put, 2, change->has_id ? change->id : 0);
     (void)sqlite3_bind_int64(net->put, 3, change->change_id);
     bind_image(net->put, 4, change->before);
     bind_image(net->put, 5, change->after);
@@ -178,7 +216,17 @@ static WeirStatus take_changes(Net *net, CdcLog *log, sqlite3_int64 to, WeirErro
 /* ---- giving them out ------------------------------------------------------------------------ */
 
 /* Of the query in give_rows. */
-enum { AT_NAME, AT_ROWID, AT_FIRST_NAME, AT_FIRST, AT_BEFORE, AT_LAST_NAME, AT_LAST, AT_AFTER };
+enum {
+    AT_NAME,
+    AT_HAS_ID,
+    AT_ROWID,
+    AT_FIRST_NAME,
+    AT_FIRST,
+    AT_BEFORE,
+    AT_LAST_NAME,
+    AT_LAST,
+    AT_AFTER
+};
 
 static CdcBytes column_image(sqlite3_stmt *row, int column)
 {
@@ -195,6 +243,7 @@ static WeirStatus read_row(const Net *net, sqlite3_stmt *row, CdcChange *out, We
     *out = (CdcChange){
         .change_id = sqlite3_column_int64(row, AT_LAST),
         .type = CDC_UPDATE,
+        .has_id = sqlite3_column_int(row, AT_HAS_ID) != 0,
         .id = sqlite3_column_int64(row, AT_ROWID),
         .before = column_image(row, AT_BEFORE),
         .after = column_image(row, AT_AFTER),
@@ -216,11 +265,11 @@ static WeirStatus give_rows(const Net *net, CdcNetVisit visit, void *user, WeirE
 {
     sqlite3_stmt *rows = NULL;
     bool has_row = true;
-    WeirStatus status =
-        weir_cdc_prepare(net->scratch, &rows, err,
-                         "SELECT name, id, first_name, first_at, before, last_name, last_at, after "
-                         "FROM net WHERE before IS "
-                         "NOT after ORDER BY name <> '" CDC_SCHEMA_TABLE "', name, id, last_at");
+    WeirStatus status = weir_cdc_prepare(
+        net->scratch, &rows, err,
+        "SELECT name, key = x'', id, first_name, first_at, before, last_name, last_at, "
+        "after FROM net WHERE before IS NOT after "
+        "ORDER BY name <> '" CDC_SCHEMA_TABLE "', name, id, key, last_at");
     while (status == WEIR_OK && has_row) {
         status = weir_cdc_step(rows, &has_row, err);
         if (status == WEIR_OK && has_row) {

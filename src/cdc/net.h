@@ -9,7 +9,7 @@
 typedef bool (*CdcNetVisit)(void *user, const CdcChange *change);
 
 /* Visits what the changes behind `from`, up to and with `to`, amount to: tables and indexes first, then
- * rows by table and rowid. A dropped table stands for its rows. Fails if a change lacks an image, or
+ * rows by table and rowid, or in some order of their keys. A dropped table stands for its rows. Fails if a change lacks an image, or
  * if the log does not have all of these changes. */
 WeirStatus weir_cdc_net(sqlite3 *db, CdcLog *log, sqlite3_int64 from, sqlite3_int64 to,
                         CdcNetVisit visit, void *user, WeirError *err);

@@ -2,6 +2,7 @@
  *
  *   + t 1: id=1, name='ann'                 an insert; - is a delete
  *   ~ t 1: name='ann' -> 'bob'              an update: what is another value
+ *   ~ w (7, 'x'): name='ann' -> 'bob'       of a WITHOUT ROWID table, by its key
  *   + table t: CREATE TABLE t(id, name)     a change of the schema
  *
  * Where the columns are not known, the values are listed: [1, 'ann']. */
@@ -197,13 +198,30 @@ static bool put_schema(Text *line, const CdcImages *images)
     return true;
 }
 
+/* What tells the row: its rowid, or the values of its key, if they are known. */
+static void put_identity(Text *line, const CdcImages *images, const CdcChange *change)
+{
+    const bool is_before = change->before.data != NULL;
+    const CdcRecord *const image = is_before ? &images->before : &images->after;
+    const CdcColumns *const columns = is_before ? change->before_columns : change->columns;
+    if (change->has_id) {
+        weir_text_printf(line, " %lld", change->id);
+    } else if (image_names(image, columns) != NULL) {
+        for (size_t i = 0; i < columns->key_count; i++) {
+            weir_text_puts(line, i == 0 ? " (" : ", ");
+            put_value(line, &image->fields[columns->key[i]]);
+        }
+        weir_text_puts(line, columns->key_count > 0 ? ")" : "");
+    }
+}
+
 static void put_change(Text *line, const CdcImages *images, const CdcChange *change)
 {
     if (sqlite3_stricmp(change->table, CDC_SCHEMA_TABLE) == 0 && put_schema(line, images)) {
         return;
     }
     put_name(line, change->table);
-    weir_text_printf(line, " %lld", change->id);
+    put_identity(line, images, change);
     if (change->before.data == NULL && change->after.data == NULL) {
         return;
     }
@@ -311,7 +329,12 @@ void weir_cdc_put_json(Output *output, const CdcChange *change, const CdcImages 
     if (change->type != CDC_COMMIT) {
         weir_output_puts(output, ",\"table\":");
         weir_print_json_string(output, change->table, strlen(change->table));
-        weir_output_printf(output, ",\"id\":%lld", change->id);
+        weir_output_puts(output, ",\"id\":");
+        if (change->has_id) {
+            weir_output_printf(output, "%lld", change->id);
+        } else {
+            weir_output_puts(output, "null");
+        }
         put_json_image(output, "before", &images->before, change->before_columns,
                        change->before.data != NULL);
         put_json_image(output, "after", &images->after, change->columns,

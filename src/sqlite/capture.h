@@ -134,7 +134,7 @@ struct WeirCapture {
     Bytes record;  /* of a change: room, then its images */
     u64 room;      /* in it */
     Bytes payload; /* of a row on overflow pages */
-    Bytes updates; /* of an UPDATE: an array of Update */
+    Bytes values;  /* an array of ColumnValue */
 
     SchemaChange *schema_changes;
 };
@@ -183,19 +183,23 @@ TableClass weir_classify(const Capture *capture, const Table *table);
 
 /* --- hook_image.c --- */
 
-/* A column that an UPDATE set. */
-typedef struct Update {
+/* The value of a column. */
+typedef struct ColumnValue {
     int column;
     bool is_real_column; /* it makes reals of integers */
     const Mem *value;    /* borrowed */
-} Update;
+} ColumnValue;
 
-/* Appends the image of a stored record. SQLITE_FULL if that makes more than a row can be, as for the two below. */
+/* Appends the image of a stored record. SQLITE_FULL if that makes more than a row can be, as for those below. */
 int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *out);
+/* The same for a WITHOUT ROWID table, whose records have the columns of the key first. */
+int weir_image_of_keyed_record(sqlite3 *db, Table *table, Span record, Bytes *out);
+/* Appends the image of a row that is still in registers, one for each stored column. */
+int weir_image_of_registers(sqlite3 *db, Table *table, const Mem *registers, Bytes *out);
 /* Appends the record that says which columns an UPDATE set: a flag for each column, then the new value of each, NULL
  * for those that were not set. The updates are in the order of their columns. */
-int weir_image_of_updates(const sqlite3 *db, const Update *updates, int count, int column_count,
-                          Bytes *out);
+int weir_image_of_updates(const sqlite3 *db, const ColumnValue *updates, int count,
+                          int column_count, Bytes *out);
 /* Appends an image that is there. */
 int weir_image_copy(const sqlite3 *db, Span image, Bytes *out);
 /* Field `index` of a record as a Mem that points into it. */

@@ -181,7 +181,7 @@ int weir_sequence_write(sqlite3 *db, const Table *log, i64 last, bool is_marking
 static void trim_buffers(Capture *capture)
 {
     enum { KEPT_BYTES = 1 << 20 };
-    Bytes *const buffers[] = {&capture->record, &capture->payload, &capture->updates};
+    Bytes *const buffers[] = {&capture->record, &capture->payload, &capture->values};
     for (int i = 0; i < ArraySize(buffers); i++) {
         if (buffers[i]->capacity > KEPT_BYTES) {
             weir_bytes_free(buffers[i]);

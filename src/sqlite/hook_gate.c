@@ -93,8 +93,11 @@ int weir_gate_write(Parse *parse, Table *table)
         return 0;
     }
     vm->weirFlags |= STATEMENT_WRITES;
-    if (IsOrdinaryTable(table) && !HasRowid(table)) {
-        sqlite3ErrorMsg(parse, "CDC on WITHOUT ROWID tables is not supported");
+    if (IsOrdinaryTable(table) && !HasRowid(table) && vm->weirMode != CAPTURE_FULL) {
+        /* Without an id, a record says which row it is about only by its images. */
+        sqlite3ErrorMsg(
+            parse, "CDC on WITHOUT ROWID tables is not supported in mode '%s', only in 'full': %s",
+            weir_mode_name(vm->weirMode), table->zName);
         return 1;
     }
     return 0;

@@ -84,13 +84,13 @@ static u64 header_size_of(u64 size)
 }
 
 /* Puts a value and its type; returns the size of the value. */
-static u64 put_value(u8 *out, const Mem *value, bool is_real_column, u8 **type_at)
+static u64 put_value(u8 *out, const ColumnValue *value, u8 **type_at)
 {
-    if (is_bytes(value)) {
-        *type_at += sqlite3PutVarint(*type_at, serial_of_bytes(value));
-        return put_bytes(out, value);
+    if (is_bytes(value->value)) {
+        *type_at += sqlite3PutVarint(*type_at, serial_of_bytes(value->value));
+        return put_bytes(out, value->value);
     }
-    return put_number(out, value, is_real_column, (*type_at)++);
+    return put_number(out, value->value, value->is_real_column, (*type_at)++);
 }
 
 /* What values take, but for the bodies of numbers. */
@@ -109,12 +109,12 @@ static inline void extend(Extent *extent, const Mem *value)
     }
 }
 
-/* Appends a record of the values of a table's stored columns. */
-static int record_of_values(const sqlite3 *db, const Mem *const *values, int count, Bytes *out)
+/* Appends a record of the values of all stored columns. */
+static int record_of_values(const sqlite3 *db, const ColumnValue *values, int count, Bytes *out)
 {
     Extent extent = {0};
     for (int i = 0; i < count; i++) {
-        extend(&extent, values[i]);
+        extend(&extent, values[i].value);
     }
     const u64 header = header_size_of(extent.types);
     const int rc = reserve_room(db, out, header + extent.bodies, (u64)count * WEIR_WORD_SIZE);
@@ -125,15 +125,15 @@ static int record_of_values(const sqlite3 *db, const Mem *const *values, int cou
     u8 *type_at = record + putVarint32(record, (u32)header);
     u8 *body_at = record + header;
     for (int i = 0; i < count; i++) {
-        body_at += put_value(body_at, values[i], true, &type_at);
+        body_at += put_value(body_at, &values[i], &type_at);
     }
     assert(type_at == record + header);
     out->size = (u64)(body_at - out->data);
     return SQLITE_OK;
 }
 
-int weir_image_of_updates(const sqlite3 *db, const Update *updates, int count, int column_count,
-                          Bytes *out)
+int weir_image_of_updates(const sqlite3 *db, const ColumnValue *updates, int count,
+                          int column_count, Bytes *out)
 {
     enum { IS_KEPT = 8, IS_SET = 9 }; /* the types of the integers 0 and 1 */
     Extent extent = {.types = 2 * (u64)column_count - (u64)count};
@@ -153,11 +153,11 @@ int weir_image_of_updates(const sqlite3 *db, const Update *updates, int count, i
     memset(flags, IS_KEPT, (size_t)column_count);
     memset(type_at, 0, (size_t)(body_at - type_at));
     for (int i = 0; i < count; i++) {
-        const Update *const update = &updates[i];
+        const ColumnValue *const update = &updates[i];
         flags[update->column] = IS_SET;
         type_at += update->column - next;
         next = update->column + 1;
-        body_at += put_value(body_at, update->value, update->is_real_column, &type_at);
+        body_at += put_value(body_at, update, &type_at);
     }
     assert(type_at + (column_count - next) == record + header);
     out->size = (u64)(body_at - out->data);
@@ -201,37 +201,62 @@ static int default_of_column(sqlite3 *db, Table *table, Column *column, sqlite3_
     return rc;
 }
 
-/* The image of a record that ends before the table's last stored column. */
-static int image_with_defaults(sqlite3 *db, Table *table, Span record, int present, Bytes *out)
+static bool is_real_column(const Table *table, int column)
+{
+    return table->aCol[column].affinity == SQLITE_AFF_REAL;
+}
+
+/* What image_of_fields needs of each stored column: its value, and what that points to. */
+typedef struct FieldValue {
+    Mem field;
+    sqlite3_value *filled_in; /* owned: the default; NULL for none */
+} FieldValue;
+
+/* Reads the fields of a record: field i is that of column columns[i], or, without columns, of the stored column of
+ * that number. Values of fields that there are not stay NULL pointers. */
+static int read_fields(sqlite3 *db, Table *table, Span record, const i16 *columns, int count,
+                       FieldValue *fields, ColumnValue *values)
+{
+    Reader reader = {0};
+    const int rc = weir_reader_init(&reader, record);
+    for (int i = 0; rc == SQLITE_OK && i < count && weir_reader_next(&reader); i++) {
+        const int stored = columns == NULL ? i : sqlite3TableColumnToStorage(table, columns[i]);
+        if (!weir_reader_is_sound(&reader)) {
+            break;
+        }
+        Mem *const field = &fields[stored].field;
+        weir_reader_get(&reader, db, field);
+        values[stored].value = field;
+    }
+    return rc == SQLITE_OK && !weir_reader_is_sound(&reader) ? SQLITE_CORRUPT_BKPT : rc;
+}
+
+/* Appends the image made of a record's fields, and of defaults for the columns that it lacks. */
+static int image_of_fields(sqlite3 *db, Table *table, Span record, const i16 *columns, int present,
+                           Bytes *out)
 {
     const int count = table->nNVCol;
-    const u64 room = (u64)count * (sizeof(Mem) + sizeof(Mem *) + sizeof(sqlite3_value *));
-    Mem *const fields = sqlite3MallocZero(room);
+    FieldValue *const fields =
+        sqlite3MallocZero((u64)count * (sizeof(FieldValue) + sizeof(ColumnValue)));
     if (fields == NULL) {
         return SQLITE_NOMEM_BKPT;
     }
-    const Mem **const values = (const Mem **)(fields + count);
-    sqlite3_value **const defaults = (sqlite3_value **)(void *)(values + count);
-    Reader reader = {0};
-    int rc = weir_reader_init(&reader, record);
+    ColumnValue *const values = (ColumnValue *)(void *)(fields + count);
+    int rc = read_fields(db, table, record, columns, present, fields, values);
     int stored = 0;
     for (int i = 0; rc == SQLITE_OK && i < table->nCol; i++) {
         if ((table->aCol[i].colFlags & COLFLAG_VIRTUAL) != 0) {
             continue;
         }
-        fields[stored].flags = MEM_Null;
-        values[stored] = &fields[stored];
-        if (stored < present) {
-            if (!weir_reader_next(&reader) || !weir_reader_is_sound(&reader)) {
-                rc = SQLITE_CORRUPT_BKPT;
-            } else {
-                weir_reader_get(&reader, db, &fields[stored]);
-            }
-        } else {
-            rc = default_of_column(db, table, &table->aCol[i], &defaults[stored]);
-            if (defaults[stored] != NULL) {
-                values[stored] = defaults[stored];
-            }
+        Mem *const field = &fields[stored].field;
+        ColumnValue *const value = &values[stored];
+        value->is_real_column = is_real_column(table, i);
+        if (value->value == NULL) {
+            rc = default_of_column(db, table, &table->aCol[i], &fields[stored].filled_in);
+            field->flags = MEM_Null;
+            value->value = fields[stored].filled_in != NULL ? fields[stored].filled_in : field;
+        } else if (value->is_real_column && (field->flags & MEM_Int) != 0) {
+            field->flags = MEM_IntReal;
         }
         stored++;
     }
@@ -239,10 +264,38 @@ static int image_with_defaults(sqlite3 *db, Table *table, Span record, int prese
         rc = record_of_values(db, values, count, out);
     }
     for (int i = 0; i < count; i++) {
-        sqlite3ValueFree(defaults[i]);
+        sqlite3ValueFree(fields[i].filled_in);
     }
     sqlite3_free(fields);
     return rc;
+}
+
+int weir_image_of_keyed_record(sqlite3 *db, Table *table, Span record, Bytes *out)
+{
+    const Index *const key = sqlite3PrimaryKeyIndex(table);
+    return image_of_fields(db, table, record, key->aiColumn, key->nColumn, out);
+}
+
+int weir_image_of_registers(sqlite3 *db, Table *table, const Mem *registers, Bytes *out)
+{
+    Capture *const capture = db->weir;
+    const int rc = weir_bytes_reserve(&capture->values, (u64)table->nNVCol * sizeof(ColumnValue));
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    ColumnValue *const values = (ColumnValue *)(void *)capture->values.data;
+    int count = 0;
+    for (int i = 0; i < table->nCol; i++) {
+        if ((table->aCol[i].colFlags & COLFLAG_VIRTUAL) == 0) {
+            values[count] = (ColumnValue){
+                .column = i,
+                .is_real_column = is_real_column(table, i),
+                .value = &registers[count],
+            };
+            count++;
+        }
+    }
+    return record_of_values(db, values, count, out);
 }
 
 /* What an image makes of a stored column. */
@@ -263,7 +316,7 @@ static SQLITE_NOINLINE int plan_images(Capture *capture, const Table *table)
     for (int i = 0; i < table->nCol; i++) {
         const Column *const column = &table->aCol[i];
         if ((column->colFlags & COLFLAG_VIRTUAL) == 0) {
-            *kind = column->affinity == SQLITE_AFF_REAL ? COLUMN_REAL : COLUMN_PLAIN;
+            *kind = is_real_column(table, i) ? COLUMN_REAL : COLUMN_PLAIN;
             if (i == table->iPKey) {
                 *kind = COLUMN_ROWID;
             }
@@ -353,7 +406,7 @@ static SQLITE_NOINLINE int complete_image(sqlite3 *db, Table *table, u64 start, 
 {
     const Span image = {.data = out->data + start, .size = out->size - start};
     Bytes complete = {0};
-    int rc = image_with_defaults(db, table, image, present, &complete);
+    int rc = image_of_fields(db, table, image, NULL, present, &complete);
     if (rc == SQLITE_OK) {
         out->size = start;
         rc = weir_image_copy(db, weir_bytes_span(&complete), out);

@@ -2,7 +2,11 @@
  *
  * OP_Insert and OP_Delete see every change of a rowid table in the order of effect. An UPDATE is an
  * OP_Delete followed by an OP_Insert: the first keeps the old image, the second writes the record. No other
- * change comes between the two. */
+ * change comes between the two.
+ *
+ * A WITHOUT ROWID table is written by instructions for indexes, which name no table. But where SQLite is built with the
+ * preupdate hook, an OP_Insert or OP_Delete that does nothing else stands before each: in an UPDATE one OP_Delete, with
+ * the new row in the registers that it names. */
 #include "sqlite/capture.h"
 
 static bool wants_before(int mode)
@@ -13,6 +17,12 @@ static bool wants_before(int mode)
 static bool wants_after(int mode)
 {
     return mode == CAPTURE_AFTER || mode == CAPTURE_FULL;
+}
+
+/* The registers of an UPDATE: that of the rowid, then one for each stored column. */
+static const Mem *register_of(const Mem *registers, Table *table, int column)
+{
+    return registers + 1 + sqlite3TableColumnToStorage(table, (i16)column);
 }
 
 static TableClass classify(Capture *capture, const Vdbe *vm, const Table *table)
@@ -57,8 +67,10 @@ static int put_image_of_cursor(sqlite3 *db, Table *table, BtCursor *cursor, u64 
     Span record;
     int rc = weir_row_payload(cursor, &capture->payload, &record);
     if (rc == SQLITE_OK) {
-        rc = weir_image_of_record(db, table, record, sqlite3BtreeIntegerKey(cursor),
-                                  &capture->record);
+        rc = HasRowid(table)
+                 ? weir_image_of_record(db, table, record, sqlite3BtreeIntegerKey(cursor),
+                                        &capture->record)
+                 : weir_image_of_keyed_record(db, table, record, &capture->record);
     }
     *size = capture->record.size - start;
     return rc;
@@ -77,7 +89,30 @@ static int restore_cursor(BtCursor *cursor)
     return rc;
 }
 
-/* --- DELETE --- */
+/* --- UPDATE --- */
+
+/* Appends which columns the statement sets, and their new values. */
+static int put_updates(sqlite3 *db, const Mem *registers, Table *table)
+{
+    Capture *const capture = db->weir;
+    const char *const columns = capture->updating_columns;
+    int rc = weir_bytes_reserve(&capture->values, (u64)table->nCol * sizeof(ColumnValue));
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    ColumnValue *const updates = (ColumnValue *)(void *)capture->values.data;
+    int count = 0;
+    for (int i = 0; i < table->nCol; i++) {
+        if (columns[i] == '1') {
+            updates[count++] = (ColumnValue){
+                .column = i,
+                .is_real_column = table->aCol[i].affinity == SQLITE_AFF_REAL,
+                .value = i == table->iPKey ? registers : register_of(registers, table, i),
+            };
+        }
+    }
+    return weir_image_of_updates(db, updates, count, table->nCol, &capture->record);
+}
 
 /* Begins the record of an UPDATE, and keeps what OP_Insert will need of the old row. */
 static int stash_old_row(Vdbe *vm, Table *table, BtCursor *cursor, const char *columns)
@@ -94,14 +129,64 @@ static int stash_old_row(Vdbe *vm, Table *table, BtCursor *cursor, const char *c
     return rc;
 }
 
+/* Whether an UPDATE leaves the key of a WITHOUT ROWID table as it was, to the byte. */
+static int keeps_key(sqlite3 *db, Table *table, Span before, const Mem *registers, bool *out)
+{
+    const Index *const key = sqlite3PrimaryKeyIndex(table);
+    *out = true;
+    for (int i = 0; i < key->nKeyCol; i++) {
+        const int column = key->aiColumn[i];
+        Mem old;
+        const int rc =
+            weir_image_field(db, before, sqlite3TableColumnToStorage(table, (i16)column), &old);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        *out = *out && sqlite3MemCompare(&old, register_of(registers, table, column), NULL) == 0;
+    }
+    return SQLITE_OK;
+}
+
+/* An UPDATE of a WITHOUT ROWID table, before it is done. */
+static int record_keyed_update(Vdbe *vm, Table *table, BtCursor *cursor, const Mem *registers)
+{
+    sqlite3 *const db = vm->db;
+    Bytes *const record = &db->weir->record;
+    Change change = {.type = CHANGE_UPDATE, .table_name = table->zName};
+    bool is_same_row = true;
+    int rc = weir_log_start(db, table->zName);
+    rc = rc != SQLITE_OK ? rc : put_image_of_cursor(db, table, cursor, &change.before_size);
+    if (rc == SQLITE_OK) {
+        const Span before = {.data = record->data + record->size - change.before_size,
+                             .size = change.before_size};
+        rc = keeps_key(db, table, before, registers, &is_same_row);
+    }
+    if (rc == SQLITE_OK && !is_same_row) {
+        change.type = CHANGE_DELETE;
+        rc = weir_log_append(vm, &change);
+        change = (Change){.type = CHANGE_INSERT, .table_name = table->zName};
+        rc = rc != SQLITE_OK ? rc : weir_log_start(db, table->zName);
+    }
+    u64 start = record->size;
+    rc = rc != SQLITE_OK ? rc : weir_image_of_registers(db, table, registers + 1, record);
+    change.after_size = record->size - start;
+    start = record->size;
+    if (rc == SQLITE_OK && is_same_row && db->weir->updating_columns != NULL) {
+        rc = put_updates(db, registers, table);
+    }
+    change.updates_size = record->size - start;
+    return rc != SQLITE_OK ? rc : weir_log_append(vm, &change);
+}
+
+/* --- DELETE --- */
+
 static int record_delete(Vdbe *vm, Table *table, BtCursor *cursor)
 {
-    Change change = {
-        .type = CHANGE_DELETE,
-        .table_name = table->zName,
-        .has_id = true,
-        .id = sqlite3BtreeIntegerKey(cursor),
-    };
+    Change change = {.type = CHANGE_DELETE, .table_name = table->zName};
+    if (HasRowid(table)) {
+        change.has_id = true;
+        change.id = sqlite3BtreeIntegerKey(cursor);
+    }
     int rc = weir_log_start(vm->db, table->zName);
     if (rc == SQLITE_OK && wants_before(vm->weirMode)) {
         rc = put_image_of_cursor(vm->db, table, cursor, &change.before_size);
@@ -122,7 +207,7 @@ int weir_row_delete(Vdbe *vm, const Op *op, VdbeCursor *cursor)
     }
     Table *const table = op->p4.pTab;
     const TableClass class = classify(capture, vm, table);
-    if (class == TABLE_SKIPPED || !HasRowid(table)) {
+    if (class == TABLE_SKIPPED) {
         return SQLITE_OK;
     }
     int rc = restore_cursor(cursor->uc.pCursor);
@@ -140,41 +225,21 @@ int weir_row_delete(Vdbe *vm, const Op *op, VdbeCursor *cursor)
     /* weir_gate_update has noted the columns in the instruction before this one. */
     const bool has_columns =
         op > vm->aOp && op[-1].opcode == OP_Noop && op[-1].p4type == P4_DYNAMIC;
-    return stash_old_row(vm, table, cursor->uc.pCursor, has_columns ? op[-1].p4.z : NULL);
+    const char *const columns = has_columns ? op[-1].p4.z : NULL;
+    if (HasRowid(table)) {
+        return stash_old_row(vm, table, cursor->uc.pCursor, columns);
+    }
+    capture->updating_columns = columns;
+    return record_keyed_update(vm, table, cursor->uc.pCursor, &vm->aMem[op->p3]);
 }
 
-/* --- INSERT and UPDATE --- */
-
-/* Appends which columns the statement sets, and their new values: they are in the registers after that of the
- * rowid, which is the first. */
-static int put_updates(sqlite3 *db, const Mem *registers, Table *table)
-{
-    Capture *const capture = db->weir;
-    const char *const columns = capture->updating_columns;
-    int rc = weir_bytes_reserve(&capture->updates, (u64)table->nCol * sizeof(Update));
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    Update *const updates = (Update *)(void *)capture->updates.data;
-    int count = 0;
-    for (int i = 0; i < table->nCol; i++) {
-        if (columns[i] == '1') {
-            const int storage = sqlite3TableColumnToStorage(table, (i16)i);
-            updates[count++] = (Update){
-                .column = i,
-                .is_real_column = table->aCol[i].affinity == SQLITE_AFF_REAL,
-                .value = i == table->iPKey ? registers : registers + 1 + storage,
-            };
-        }
-    }
-    return weir_image_of_updates(db, updates, count, table->nCol, &capture->record);
-}
+/* --- INSERT, and the end of an UPDATE --- */
 
 /* The image of the new row. */
 typedef struct NewRow {
     Table *table;
     Span record; /* as it is stored */
-    i64 rowid;
+    i64 rowid;   /* if the table has one */
 } NewRow;
 
 /* Appends the image of a new row to the record of its change; *size is that of the image. */
@@ -182,7 +247,9 @@ static int put_image_of_row(sqlite3 *db, const NewRow *row, u64 *size)
 {
     Bytes *const out = &db->weir->record;
     const u64 start = out->size;
-    const int rc = weir_image_of_record(db, row->table, row->record, row->rowid, out);
+    const int rc = HasRowid(row->table)
+                       ? weir_image_of_record(db, row->table, row->record, row->rowid, out)
+                       : weir_image_of_keyed_record(db, row->table, row->record, out);
     *size = out->size - start;
     return rc;
 }
@@ -192,7 +259,7 @@ static int record_insert(Vdbe *vm, const NewRow *row)
     Change change = {
         .type = CHANGE_INSERT,
         .table_name = row->table->zName,
-        .has_id = true,
+        .has_id = HasRowid(row->table),
         .id = row->rowid,
     };
     int rc = weir_log_start(vm->db, change.table_name);
@@ -249,7 +316,7 @@ int weir_row_insert(Vdbe *vm, const Op *op, VdbeCursor *cursor, Mem *data, i64 r
         return weir_schema_insert(vm, record, rowid);
     }
     const NewRow row = {.table = op->p4.pTab, .record = record, .rowid = rowid};
-    if (classify(capture, vm, row.table) != TABLE_CAPTURED || !HasRowid(row.table)) {
+    if (classify(capture, vm, row.table) != TABLE_CAPTURED) {
         return SQLITE_OK;
     }
     if ((op->p5 & OPFLAG_ISUPDATE) != 0 && capture->updating == row.table) {
@@ -347,7 +414,7 @@ static int put_update_of_blob(sqlite3 *db, Table *table, int column, Change *cha
     Mem value;
     int rc = weir_image_field(db, after, sqlite3TableColumnToStorage(table, (i16)column), &value);
     if (rc == SQLITE_OK) {
-        const Update update = {.column = column, .value = &value};
+        const ColumnValue update = {.column = column, .value = &value};
         rc = weir_image_of_updates(db, &update, 1, table->nCol, &updates);
     }
     if (rc == SQLITE_OK) {

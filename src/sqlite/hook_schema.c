@@ -209,7 +209,7 @@ static int put_statement(const Vdbe *vm, Bytes *out)
 {
     Mem sql;
     text_of_statement(vm, &sql);
-    const Update update = {.column = SCHEMA_SQL, .value = &sql};
+    const ColumnValue update = {.column = SCHEMA_SQL, .value = &sql};
     return weir_image_of_updates(vm->db, &update, 1, SCHEMA_COLUMNS, out);
 }
 

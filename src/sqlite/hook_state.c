@@ -35,7 +35,7 @@ void weir_close(sqlite3 *db)
     weir_bytes_free(&capture->kinds);
     weir_bytes_free(&capture->record);
     weir_bytes_free(&capture->payload);
-    weir_bytes_free(&capture->updates);
+    weir_bytes_free(&capture->values);
     sqlite3_free(capture);
 }
 

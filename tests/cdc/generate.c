@@ -58,6 +58,12 @@ static void add_column(Generator *generator, int table, Text *out)
     text_add(out, "c%u", pick(generator, (uint32_t)generator->columns[table]));
 }
 
+/* A number that the table's rows have: their rowid, or a column of their key. */
+static const char *rowid_of(const Generator *generator, uint32_t table)
+{
+    return generator->has_rowid[table] ? "rowid" : "c0";
+}
+
 static void add_where(Generator *generator, int table, Text *out)
 {
     if (chance(generator, 12)) {
@@ -69,7 +75,8 @@ static void add_where(Generator *generator, int table, Text *out)
         text_add(out, "%s", chance(generator, 60) ? "=" : chance(generator, 50) ? "<" : ">=");
         add_value(generator, out);
     } else if (chance(generator, 50)) {
-        text_add(out, "rowid%%%u=%u", 2 + pick(generator, 3), pick(generator, 2));
+        text_add(out, "%s%%%u=%u", rowid_of(generator, (uint32_t)table), 2 + pick(generator, 3),
+                 pick(generator, 2));
     } else {
         add_column(generator, table, out);
         text_add(out, " IN (SELECT c%u FROM t%u)", pick(generator, 2), pick(generator, TABLES));
@@ -117,14 +124,23 @@ static void add_column_definition(Generator *generator, int table, int column, i
 static void add_table(Generator *generator, int table, Text *out)
 {
     const int count = 2 + (int)pick(generator, COLUMNS_MAX - 3);
-    const int has_alias = chance(generator, 70);
+    const int has_rowid = chance(generator, 75);
+    const int has_alias = has_rowid && chance(generator, 70);
     const int alias =
         has_alias ? (chance(generator, 80) ? 0 : (int)pick(generator, (uint32_t)count)) : -1;
     generator->columns[table] = count;
     generator->has_alias[table] = has_alias;
+    generator->has_rowid[table] = has_rowid;
     text_add(out, "CREATE TABLE t%d(", table);
     for (int i = 0; i < count; i++) {
         add_column_definition(generator, table, i, alias, out);
+    }
+    if (!has_rowid) {
+        static const char *const KEYS[] = {"c0", "c1, c0", "c0, c1", "c1 COLLATE nocase DESC, c0",
+                                           "c0, c0 COLLATE nocase"};
+        text_add(out, ", PRIMARY KEY(%s)%s) WITHOUT ROWID\n", CHOOSE(generator, KEYS),
+                 chance(generator, 20) ? " ON CONFLICT REPLACE" : "");
+        return;
     }
     text_add(out, ")\n");
 }
@@ -161,7 +177,10 @@ static void add_trigger(Generator *generator, int table, Text *out)
                  row);
         break;
     case 1: text_add(out, "UPDATE t%u SET c1=c1+1 WHERE c0=%s.c0;", target, row); break;
-    case 2: text_add(out, "DELETE FROM t%u WHERE c1=%s.c0 AND rowid%%2;", target, row); break;
+    case 2:
+        text_add(out, "DELETE FROM t%u WHERE c1=%s.c0 AND %s%%2;", target, row,
+                 rowid_of(generator, target));
+        break;
     case 3:
         text_add(out, "SELECT raise(%s,'no') WHERE %s.c1=5;",
                  chance(generator, 50) ? "IGNORE" : "ABORT", row);
@@ -243,7 +262,7 @@ static void add_insert(Generator *generator, int table, Text *out)
         text_add(out, "(c0,c1) VALUES ");
         add_rows(generator, 2, out);
     } else if (kind == 6) {
-        text_add(out, "(rowid,c1) VALUES ");
+        text_add(out, "(%s,c1) VALUES ", rowid_of(generator, (uint32_t)table));
         add_rows(generator, 2, out);
     } else {
         text_add(out, " VALUES ");
@@ -261,7 +280,8 @@ static void add_update(Generator *generator, int table, Text *out)
 {
     text_add(out, "UPDATE%s t%d SET ", CHOOSE(generator, CONFLICTS), table);
     if (chance(generator, 15)) {
-        text_add(out, "rowid=rowid+%u, ", pick(generator, 20));
+        text_add(out, "%s=%s+%u, ", rowid_of(generator, (uint32_t)table),
+                 rowid_of(generator, (uint32_t)table), pick(generator, 20));
     }
     add_column(generator, table, out);
     text_add(out, "=");

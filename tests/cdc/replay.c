@@ -48,7 +48,9 @@ typedef struct Shape {
     char columns[FIELDS_MAX][32];
     int is_stored[FIELDS_MAX];   /* has a field in images */
     int is_writable[FIELDS_MAX]; /* is not generated */
+    int is_key[FIELDS_MAX];
     int count;
+    int has_rowid;
 } Shape;
 
 static int read_shape(sqlite3 *db, const char *table, Shape *shape)
@@ -56,13 +58,17 @@ static int read_shape(sqlite3 *db, const char *table, Shape *shape)
     sqlite3_stmt *rows = NULL;
     *shape = (Shape){.count = 0};
     sqlite3_snprintf((int)sizeof shape->name, shape->name, "%s", table);
-    (void)sqlite3_prepare_v2(db, "SELECT name, hidden FROM pragma_table_xinfo(?1,'main')", -1,
-                             &rows, NULL);
+    (void)sqlite3_prepare_v2(db,
+                             "SELECT x.name, x.hidden, x.pk, l.wr FROM pragma_table_list(?1) AS l, "
+                             "pragma_table_xinfo(?1,'main') AS x WHERE l.schema='main'",
+                             -1, &rows, NULL);
     (void)sqlite3_bind_text(rows, 1, table, -1, SQLITE_STATIC);
     while (sqlite3_step(rows) == SQLITE_ROW && shape->count < FIELDS_MAX) {
         const int hidden = sqlite3_column_int(rows, 1);
         sqlite3_snprintf(32, shape->columns[shape->count], "%s", sqlite3_column_text(rows, 0));
         shape->is_writable[shape->count] = hidden == 0;
+        shape->is_key[shape->count] = sqlite3_column_int(rows, 2) > 0;
+        shape->has_rowid = sqlite3_column_int(rows, 3) == 0;
         shape->is_stored[shape->count++] = hidden != 2;
     }
     sqlite3_finalize(rows);
@@ -121,6 +127,7 @@ typedef struct Change {
     sqlite3_int64 id;
     int type;
     const char *table;
+    int has_rowid;
     sqlite3_int64 rowid;
     Field before[FIELDS_MAX];
     Field after[FIELDS_MAX];
@@ -146,6 +153,7 @@ static void read_change(sqlite3_stmt *row, Change *change)
     change->id = sqlite3_column_int64(row, 0);
     change->type = sqlite3_column_int(row, 3);
     change->table = (const char *)sqlite3_column_text(row, 4);
+    change->has_rowid = sqlite3_column_type(row, 5) != SQLITE_NULL;
     change->rowid = sqlite3_column_int64(row, 5);
     change->before_count = read_image(row, 6, change->before, FIELDS_MAX);
     change->after_count = read_image(row, 7, change->after, FIELDS_MAX);
@@ -169,6 +177,37 @@ static sqlite3_stmt *prepare(sqlite3 *db, Text *sql)
     return statement;
 }
 
+/* Which row: that of the change, with the key of an image of it. */
+static void add_identity(Text *sql, const Shape *shape)
+{
+    const char *separator = " WHERE ";
+    if (shape->has_rowid) {
+        text_add(sql, " WHERE rowid=?");
+        return;
+    }
+    for (int i = 0; i < shape->count; i++) {
+        if (shape->is_key[i]) {
+            text_add(sql, "%s\"%s\"=?", separator, shape->columns[i]);
+            separator = " AND ";
+        }
+    }
+}
+
+static void bind_identity(sqlite3_stmt *statement, int at, const Shape *shape, const Change *change,
+                          const Field *image)
+{
+    if (shape->has_rowid) {
+        (void)sqlite3_bind_int64(statement, at, change->rowid);
+        return;
+    }
+    for (int i = 0, stored = 0; i < shape->count; i++) {
+        if (shape->is_key[i]) {
+            bind_field(statement, at++, &image[stored]);
+        }
+        stored += shape->is_stored[i];
+    }
+}
+
 /* The row must be what the image says. */
 static int check_row(sqlite3 *db, const Shape *shape, const Change *change, const Field *image,
                      int count, Text *problem)
@@ -180,9 +219,13 @@ static int check_row(sqlite3 *db, const Shape *shape, const Change *change, cons
             text_add(&sql, ",\"%s\"", shape->columns[i]);
         }
     }
-    text_add(&sql, " FROM main.\"%s\" WHERE rowid=?1", shape->name);
+    text_add(&sql, " FROM main.\"%s\"", shape->name);
+    add_identity(&sql, shape);
     sqlite3_stmt *const row = prepare(db, &sql);
-    (void)sqlite3_bind_int64(row, 1, change->rowid);
+    bind_identity(row, 1, shape, change, image);
+    if (shape->has_rowid != change->has_rowid) {
+        text_add(problem, "record %lld: %s", change->id, shape->has_rowid ? "no id" : "an id");
+    }
     if (sqlite3_step(row) != SQLITE_ROW) {
         text_add(problem, "record %lld: no row %lld in %s", change->id, change->rowid, shape->name);
     } else if (sqlite3_column_count(row) != count + 1) {
@@ -204,20 +247,28 @@ static int insert_row(sqlite3 *db, const Shape *shape, const Change *change, con
                       Text *problem)
 {
     Text sql = {0};
-    text_add(&sql, "INSERT INTO main.\"%s\"(rowid", shape->name);
+    const char *separator = shape->has_rowid ? "," : "";
+    text_add(&sql, "INSERT INTO main.\"%s\"(%s", shape->name, shape->has_rowid ? "rowid" : "");
     for (int i = 0; i < shape->count; i++) {
         if (shape->is_writable[i]) {
-            text_add(&sql, ",\"%s\"", shape->columns[i]);
+            text_add(&sql, "%s\"%s\"", separator, shape->columns[i]);
+            separator = ",";
         }
     }
-    text_add(&sql, ") VALUES (?");
+    separator = shape->has_rowid ? "," : "";
+    text_add(&sql, ") VALUES (%s", shape->has_rowid ? "?" : "");
     for (int i = 0; i < shape->count; i++) {
-        text_add(&sql, "%s", shape->is_writable[i] ? ",?" : "");
+        if (shape->is_writable[i]) {
+            text_add(&sql, "%s?", separator);
+            separator = ",";
+        }
     }
     text_add(&sql, ")");
     sqlite3_stmt *const statement = prepare(db, &sql);
-    (void)sqlite3_bind_int64(statement, 1, change->rowid);
-    int at = 2;
+    int at = 1;
+    if (shape->has_rowid) {
+        (void)sqlite3_bind_int64(statement, at++, change->rowid);
+    }
     for (int i = 0, stored = 0; i < shape->count; i++) {
         if (shape->is_writable[i]) {
             bind_field(statement, at++, &image[stored]);
@@ -239,7 +290,7 @@ static int update_row(sqlite3 *db, const Shape *shape, const Change *change, con
             separator = ",";
         }
     }
-    text_add(&sql, " WHERE rowid=?");
+    add_identity(&sql, shape);
     sqlite3_stmt *const statement = prepare(db, &sql);
     int at = 1;
     for (int i = 0, stored = 0; i < shape->count; i++) {
@@ -248,15 +299,19 @@ static int update_row(sqlite3 *db, const Shape *shape, const Change *change, con
         }
         stored += shape->is_stored[i];
     }
-    (void)sqlite3_bind_int64(statement, at, change->rowid);
+    bind_identity(statement, at, shape, change, image);
     return run(db, statement, change, problem);
 }
 
-static int delete_row(sqlite3 *db, const Shape *shape, const Change *change, Text *problem)
+static int delete_row(sqlite3 *db, const Shape *shape, const Change *change, const Field *image,
+                      Text *problem)
 {
     Text sql = {0};
-    text_add(&sql, "DELETE FROM main.\"%s\" WHERE rowid=%lld", shape->name, change->rowid);
-    return run(db, prepare(db, &sql), change, problem);
+    text_add(&sql, "DELETE FROM main.\"%s\"", shape->name);
+    add_identity(&sql, shape);
+    sqlite3_stmt *const statement = prepare(db, &sql);
+    bind_identity(statement, 1, shape, change, image);
+    return run(db, statement, change, problem);
 }
 
 /* Set columns have the value of the image after, all others that of the image before. */
@@ -319,7 +374,7 @@ static int apply(sqlite3 *db, const Change *change, Text *problem)
                check_row(db, &shape, change, change->after, change->after_count, problem);
     }
     if (change->type == -1) {
-        return delete_row(db, &shape, change, problem);
+        return delete_row(db, &shape, change, change->before, problem);
     }
     return insert_row(db, &shape, change, change->after, problem) ||
            check_row(db, &shape, change, change->after, change->after_count, problem);
@@ -335,7 +390,7 @@ static int undo(sqlite3 *db, const Change *change, Text *problem)
     if (check_row(db, &shape, change, change->after, change->after_count, problem)) {
         return 1;
     }
-    return change->type == 1 ? delete_row(db, &shape, change, problem)
+    return change->type == 1 ? delete_row(db, &shape, change, change->after, problem)
                              : update_row(db, &shape, change, change->before, problem);
 }
 
@@ -370,10 +425,12 @@ int replay_backward(sqlite3 *target, sqlite3 *db, const char *log, Text *problem
 
 static void dump_table(sqlite3 *db, const char *table, Text *out)
 {
-    char *const sql = sqlite3_mprintf("SELECT rowid, * FROM main.\"%w\" ORDER BY rowid", table);
-    sqlite3_stmt *rows = NULL;
-    (void)sqlite3_prepare_v2(db, sql, -1, &rows, NULL);
-    sqlite3_free(sql);
+    Shape shape;
+    Text sql = {0};
+    (void)read_shape(db, table, &shape);
+    text_add(&sql, "SELECT %s* FROM main.\"%s\"", shape.has_rowid ? "rowid, " : "", table);
+    text_add(&sql, shape.has_rowid ? " ORDER BY rowid" : " ORDER BY 1, 2");
+    sqlite3_stmt *const rows = prepare(db, &sql);
     text_add(out, "%s\n", table);
     while (sqlite3_step(rows) == SQLITE_ROW) {
         for (int i = 0; i < sqlite3_column_count(rows); i++) {

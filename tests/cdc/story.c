@@ -16,9 +16,10 @@ const char STORY_SCHEMA[] =
     "PRAGMA foreign_keys=1; PRAGMA recursive_triggers=1;"
     "CREATE TABLE t(x INTEGER PRIMARY KEY, y UNIQUE, z REAL);"
     "CREATE TABLE c(p REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE, v);"
-    "CREATE TABLE l(m);"
+    "CREATE TABLE l(m); CREATE TABLE k(a, v REAL, b, PRIMARY KEY(b, a)) WITHOUT ROWID;"
     "CREATE TRIGGER g AFTER UPDATE ON t BEGIN INSERT INTO l VALUES (old.y); END;"
     "INSERT INTO t VALUES (1,1,1),(2,2,2),(3,3,3); INSERT INTO c VALUES (1,'a'),(2,'b');"
+    "INSERT INTO k VALUES (1,1,'x'),(2,2,'y'); ALTER TABLE k ADD COLUMN w DEFAULT 7;"
     "ALTER TABLE t ADD COLUMN w DEFAULT 'new';";
 
 static const char SHOW_RECORDS[] =
@@ -36,6 +37,7 @@ static const char *const STATEMENTS[] = {
     "ROLLBACK TO s",
     "UPDATE t SET x=x+100 WHERE x=2",
     "COMMIT",
+    "INSERT INTO k VALUES (3,3,'z',0); UPDATE k SET v=v+1, w=a; UPDATE k SET b='zz' WHERE a=1",
     "CREATE TABLE n AS SELECT x, w FROM t",
     "ALTER TABLE n ADD COLUMN extra DEFAULT 3",
     "DELETE FROM n",

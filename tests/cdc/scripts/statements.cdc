@@ -218,12 +218,16 @@ rows SELECT bin_record_json_object('["v","k"]', after) FROM turso_cdc WHERE tabl
   {"v":"v","k":0}
   {"v":"w","k":-5}
 
-case without_rowid_is_refused
-sql CREATE TABLE t(a PRIMARY KEY, b) WITHOUT ROWID; INSERT INTO t VALUES (1,1); CREATE TABLE o(x); CREATE TRIGGER r AFTER INSERT ON o BEGIN DELETE FROM t; END; PRAGMA capture_data_changes_conn('full')
-fail CDC on WITHOUT ROWID tables is not supported :: INSERT INTO t VALUES (2,2)
-fail CDC on WITHOUT ROWID tables is not supported :: UPDATE t SET b=2
-fail CDC on WITHOUT ROWID tables is not supported :: DELETE FROM t
-fail CDC on WITHOUT ROWID tables is not supported :: INSERT INTO o VALUES (1)
+case without_rowid_needs_mode_full
+sql CREATE TABLE t(a PRIMARY KEY, b) WITHOUT ROWID; INSERT INTO t VALUES (1,1); CREATE TABLE o(x); CREATE TRIGGER r AFTER INSERT ON o BEGIN DELETE FROM t; END; PRAGMA capture_data_changes_conn('id')
+fail CDC on WITHOUT ROWID tables is not supported in mode 'id', only in 'full': t :: INSERT INTO t VALUES (2,2)
+fail CDC on WITHOUT ROWID tables is not supported in mode 'id', only in 'full': t :: UPDATE t SET b=2
+fail CDC on WITHOUT ROWID tables is not supported in mode 'id', only in 'full': t :: DELETE FROM t
+fail CDC on WITHOUT ROWID tables is not supported in mode 'id', only in 'full': t :: INSERT INTO o VALUES (1)
+sql PRAGMA capture_data_changes_conn('before')
+fail CDC on WITHOUT ROWID tables is not supported in mode 'before', only in 'full': t :: INSERT INTO t VALUES (2,2)
+sql PRAGMA capture_data_changes_conn('after')
+fail CDC on WITHOUT ROWID tables is not supported in mode 'after', only in 'full': t :: DELETE FROM t
 sql CREATE TABLE t2(a PRIMARY KEY, b) WITHOUT ROWID; DROP TABLE t
 rows SELECT change_type, table_name FROM turso_cdc
   1|sqlite_schema
@@ -231,6 +235,81 @@ rows SELECT change_type, table_name FROM turso_cdc
   -1|sqlite_schema
   2|NULL
 sql PRAGMA capture_data_changes_conn('off'); INSERT INTO t2 VALUES (2,2)
+
+case without_rowid_composite_key
+sql CREATE TABLE w(a TEXT, b INT, v, PRIMARY KEY(a,b)) WITHOUT ROWID; PRAGMA capture_data_changes_conn('full'); INSERT INTO w VALUES ('x',1,'p'),('x',2,'q')
+sql UPDATE w SET v='r' WHERE b=2; UPDATE w SET b=3 WHERE b=1; UPDATE w SET b=3 WHERE b=3; DELETE FROM w WHERE b=2
+log
+  1 1 1 w - | - | ['x',1,'p'] | -
+  2 1 1 w - | - | ['x',2,'q'] | -
+  3 1 C
+  4 4 0 w - | ['x',2,'q'] | ['x',2,'r'] | [0,0,1,NULL,NULL,'r']
+  5 4 C
+  6 6 -1 w - | ['x',1,'p'] | - | -
+  7 6 1 w - | - | ['x',3,'p'] | -
+  8 6 C
+  9 9 0 w - | ['x',3,'p'] | ['x',3,'p'] | [0,1,0,NULL,3,NULL]
+  10 9 C
+  11 11 -1 w - | ['x',2,'r'] | - | -
+  12 11 C
+
+case without_rowid_key_is_not_first
+sql CREATE TABLE w(v, r REAL, g AS (v||'!') VIRTUAL, k TEXT COLLATE nocase, s AS (k||'?') STORED, PRIMARY KEY(k DESC)) WITHOUT ROWID; INSERT INTO w(v,r,k) VALUES (1,1,'a'); ALTER TABLE w ADD COLUMN n REAL DEFAULT 4; PRAGMA capture_data_changes_conn('full')
+sql UPDATE w SET r=2; UPDATE w SET k='A'; INSERT INTO w(v,r,k) VALUES (zeroblob(2),2.5,'b'); UPDATE w SET v=r WHERE k='b'; UPDATE w SET n=r, r=v WHERE k='a'
+log
+  1 1 0 w - | [1,1.0,'a','a?',4.0] | [1,2.0,'a','a?',4.0] | [0,1,0,0,0,0,NULL,2.0,NULL,NULL,NULL,NULL]
+  2 1 C
+  3 3 -1 w - | [1,2.0,'a','a?',4.0] | - | -
+  4 3 1 w - | - | [1,2.0,'A','A?',4.0] | -
+  5 3 C
+  6 6 1 w - | - | [x'0000',2.5,'b','b?',4.0] | -
+  7 6 C
+  8 8 0 w - | [x'0000',2.5,'b','b?',4.0] | [2.5,2.5,'b','b?',4.0] | [1,0,1,0,0,0,2.5,NULL,'2.5!',NULL,NULL,NULL]
+  9 8 C
+  10 10 0 w - | [1,2.0,'A','A?',4.0] | [1,1.0,'A','A?',2.0] | [0,1,0,0,0,1,NULL,1.0,NULL,NULL,NULL,2.0]
+  11 10 C
+
+case without_rowid_replaced_upserted_copied
+sql CREATE TABLE w(k PRIMARY KEY, u UNIQUE, v) WITHOUT ROWID; CREATE TABLE x(k PRIMARY KEY, u UNIQUE, v) WITHOUT ROWID; INSERT INTO w VALUES (1,1,1),(2,2,2),(3,3,3); PRAGMA capture_data_changes_conn('full')
+sql REPLACE INTO w VALUES (1,2,'new'); INSERT INTO w VALUES (3,0,0) ON CONFLICT DO UPDATE SET v='up'; INSERT INTO x SELECT * FROM w; DELETE FROM x; UPDATE OR REPLACE w SET k=1 WHERE k=3; INSERT OR IGNORE INTO w VALUES (1,7,7)
+log
+  1 1 -1 w - | [2,2,2] | - | -
+  2 1 -1 w - | [1,1,1] | - | -
+  3 1 1 w - | - | [1,2,'new'] | -
+  4 1 C
+  5 5 0 w - | [3,3,3] | [3,3,'up'] | [0,0,1,NULL,NULL,'up']
+  6 5 C
+  7 7 1 x - | - | [1,2,'new'] | -
+  8 7 1 x - | - | [3,3,'up'] | -
+  9 7 C
+  10 10 -1 x - | [1,2,'new'] | - | -
+  11 10 -1 x - | [3,3,'up'] | - | -
+  12 10 C
+  13 13 -1 w - | [1,2,'new'] | - | -
+  14 13 -1 w - | [3,3,'up'] | - | -
+  15 13 1 w - | - | [1,3,'up'] | -
+  16 13 C
+  17 -1 C
+
+case without_rowid_triggers_and_foreign_keys
+sql PRAGMA foreign_keys=1; CREATE TABLE p(k PRIMARY KEY) WITHOUT ROWID; CREATE TABLE c(k PRIMARY KEY, p REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE) WITHOUT ROWID; CREATE TRIGGER g BEFORE UPDATE ON c BEGIN UPDATE c SET p=new.p WHERE k=new.k; END; INSERT INTO p VALUES (1),(2); INSERT INTO c VALUES ('a',1),('b',2); PRAGMA capture_data_changes_conn('full')
+sql UPDATE p SET k=9 WHERE k=1; DELETE FROM p WHERE k=2
+log
+  1 1 -1 p - | [1] | - | -
+  2 1 1 p - | - | [9] | -
+  3 1 0 c - | ['a',1] | ['a',9] | [0,1,NULL,9]
+  4 1 0 c - | ['a',9] | ['a',9] | [0,1,NULL,9]
+  5 1 C
+  6 6 -1 p - | [2] | - | -
+  7 6 -1 c - | ['b',2] | - | -
+  8 6 C
+
+case without_rowid_on_overflow_pages
+sql CREATE TABLE w(v, k PRIMARY KEY) WITHOUT ROWID; PRAGMA capture_data_changes_conn('full'); INSERT INTO w VALUES (zeroblob(20000),'end'); UPDATE w SET v=zeroblob(30000); DELETE FROM w;
+rows SELECT change_type, length(before), length(after), substr(after,-3)=CAST('end' AS BLOB), length(updates) FROM turso_cdc WHERE change_type<2
+  1|NULL|20008|1|NULL
+  0|20008|30008|1|30007
+  -1|30008|NULL|NULL|NULL
 
 case table_name_is_that_of_the_schema
 sql CREATE TABLE MyTable(x); PRAGMA capture_data_changes_conn('id'); INSERT INTO MYTABLE VALUES (1); UPDATE mytable SET x=2; DELETE FROM "myTABLE";
