@@ -27,7 +27,7 @@ static bool take_word(const char **cursor, const char *word)
     const char *const start = weir_sql_skip_blank(*cursor);
     const size_t size = strlen(word);
     if (start == NULL || strncasecmp(start, word, size) != 0 ||
-        weir_sql_is_word_char(start[size])) {
+        weir_sql_is_word_char(start + size)) {
         return false;
     }
     *cursor = start + size;
@@ -64,7 +64,7 @@ static Status take_name(Arena *arena, const char **cursor, const char **out, Err
     const char *const start = weir_sql_skip_blank(*cursor);
     const char *c = start;
     for (;;) {
-        if (c == NULL || !(weir_sql_is_word_char(*c) || *c == '"')) {
+        if (c == NULL || !(weir_sql_is_word_char(c) || *c == '"')) {
             return syntax_error("the name of a view", *cursor, err);
         }
         c = weir_sql_skip_token(c);

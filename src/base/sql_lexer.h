@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 
-/* A letter, a digit, '_', or part of a character beyond ASCII. */
-bool weir_sql_is_word_char(char c);
+/* At c is a letter, a digit, '_', or part of a character beyond ASCII that is no space. */
+bool weir_sql_is_word_char(const char *c);
 
 /* Behind blanks and comments; NULL if a comment does not end. */
 const char *weir_sql_skip_blank(const char *c);
@@ -25,12 +25,13 @@ typedef struct SqlToken {
     const char *start;
     const char *end;
     uint32_t depth; /* brackets open behind it */
+    bool is_label;  /* it follows a point or AS: whatever word it is, it is a name there */
 } SqlToken;
 
 /* Steps to the next token; false at the end, or if a quote or comment is open. */
 bool weir_sql_token_next(SqlToken *token);
 
-/* Without case. */
+/* Without case. Where any word is a name, it is none of the language's. */
 bool weir_sql_token_is(const SqlToken *token, const char *word);
 
 /* A word or a quoted name. */

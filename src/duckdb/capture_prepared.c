@@ -69,7 +69,7 @@ static bool put_numbered(Buf *sql, const char *text)
     size_t count = 0;
     bool has_named = false;
     while (weir_sql_token_next(&token)) {
-        has_named = has_named || (*token.start == '$' && token.end == token.start + 1);
+        has_named = has_named || (*token.start == '$' && token.end[-1] != '$');
         if (*token.start == '?') {
             weir_buf_printf(sql, "%.*s$%zu", (int)(token.start - from), from, ++count);
             from = token.end;

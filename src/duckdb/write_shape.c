@@ -44,9 +44,8 @@ static bool take_name(SqlToken *token, SqlSpan *out)
     }
     const char *const start = next.start;
     *token = next;
-    while (*next.end == '.') {
-        if (!weir_sql_token_next(&next) || !weir_sql_token_next(&next) ||
-            !weir_sql_token_is_name(&next)) {
+    while (weir_sql_token_next(&next) && *next.start == '.') {
+        if (!weir_sql_token_next(&next) || !weir_sql_token_is_name(&next)) {
             return false;
         }
         *token = next;
@@ -348,10 +347,18 @@ static void read_truncate(SqlToken token, WriteShape *shape)
     }
 }
 
+static void count_cases(const SqlToken *token, size_t *open)
+{
+    if (token->depth == 0) {
+        *open += weir_sql_token_is(token, "case");
+        *open -= *open > 0 && weir_sql_token_is(token, "end");
+    }
+}
+
 /* Behind WHEN [NOT] MATCHED [BY ...]: the condition up to THEN, which the token becomes. */
 static bool take_condition(SqlToken *token, SqlSpan *out)
 {
-    size_t open_cases = 0;
+    size_t open_cases = 0; /* outside of brackets */
     const char *start = token->end;
     const char *end = token->end;
     if (take(token, "and")) {
@@ -362,8 +369,7 @@ static bool take_condition(SqlToken *token, SqlSpan *out)
             *out = span_of(start, end);
             return true;
         }
-        open_cases += weir_sql_token_is(token, "case");
-        open_cases -= open_cases > 0 && weir_sql_token_is(token, "end");
+        count_cases(token, &open_cases);
         end = token->end;
     }
     return false;
@@ -372,32 +378,32 @@ static bool take_condition(SqlToken *token, SqlSpan *out)
 /* Behind WHEN. False: it is no action that rows can be told of. */
 static bool take_action(SqlToken *token, WriteShape *shape)
 {
+    static const char *const OTHERS[] = {"insert", "do", "error"};
     const bool is_new = take(token, "not");
     SqlSpan condition = {0};
     if (!take(token, "matched")) {
         return false;
     }
-    const bool is_by_source = is_new && take(token, "by") && take(token, "source");
-    if (is_by_source || !is_new) {
-        const SqlToken matched = *token;
-        SqlToken action = matched;
-        if (!take_condition(&action, &condition)) {
-            return false;
-        }
-        const bool is_update = take(&action, "update");
-        if (is_update || take(&action, "delete")) {
-            if (shape->place_count == WRITE_MAX_PLACES || (is_update && is_by_source)) {
-                return false; /* what DuckDB 1.5 returns of BY SOURCE updates is not the row */
-            }
-            if (condition.size == 0) {
-                condition.start = matched.end;
-            }
-            shape->places[shape->place_count++] =
-                (ConditionPlace){.condition = condition, .keyword = "AND"};
-        }
-        *token = action;
+    if (is_new && take(token, "by")) {
+        (void)weir_sql_token_next(token); /* SOURCE, TARGET */
     }
-    return true;
+    const SqlToken matched = *token;
+    if (!take_condition(token, &condition)) {
+        return false;
+    }
+    const bool is_update = take(token, "update");
+    if (is_update || take(token, "delete")) {
+        if (shape->place_count == WRITE_MAX_PLACES || (is_update && is_new)) {
+            return false; /* what DuckDB 1.5 returns of BY SOURCE updates is not the row */
+        }
+        if (condition.size == 0) {
+            condition.start = matched.end;
+        }
+        shape->places[shape->place_count++] =
+            (ConditionPlace){.condition = condition, .keyword = "AND"};
+        return true;
+    }
+    return weir_sql_token_next(token) && is_one_of(token, OTHERS, WEIR_ARRAY_COUNT(OTHERS));
 }
 
 /* MERGE INTO target USING ... WHEN ... [RETURNING ...] */
@@ -409,7 +415,6 @@ static void read_merge(SqlToken token, WriteShape *shape)
     }
     take_alias(&token, CLAUSES, 1, shape);
     shape->has_returning = has_word(token, "returning");
-    shape->kind = WRITE_MERGE;
     size_t open_cases = 0;
     while (weir_sql_token_next(&token)) {
         const bool is_action =
@@ -418,9 +423,9 @@ static void read_merge(SqlToken token, WriteShape *shape)
             shape->kind = WRITE_ROWS;
             return;
         }
-        open_cases += weir_sql_token_is(&token, "case");
-        open_cases -= open_cases > 0 && weir_sql_token_is(&token, "end");
+        count_cases(&token, &open_cases);
     }
+    shape->kind = open_cases == 0 ? WRITE_MERGE : WRITE_ROWS;
 }
 
 /* COPY table [(columns)] FROM file; COPY table TO file; COPY (query) TO file. */

@@ -167,6 +167,72 @@ static void test_merges(void **state)
                    "WHEN NOT MATCHED BY SOURCE AND keyed.id < 9 THEN UPDATE SET g = 30");
 }
 
+/* What DuckDB returns of the rows that NOT MATCHED BY SOURCE ... UPDATE changes is not always a value:
+ * however the statement is written, it is not looked at. */
+static void test_merges_by_source(void **state)
+{
+    static const char *const ACTIONS[] = {
+        "ON t.id = s.\"case\" WHEN NOT MATCHED BY SOURCE THEN UPDATE SET g = 2",
+        "ON t.id = s.case WHEN NOT MATCHED BY SOURCE THEN UPDATE SET g = 3",
+        "ON t.id = s . case WHEN NOT MATCHED BY SOURCE AND t.id > 9 OR t.id=2THEN UPDATE "
+        "SET g = 4",
+        "ON t.id = s.case AND 1 = 1.WHEN NOT MATCHED BY SOURCE THEN UPDATE SET g = 5",
+        "ON t.id = s.case WHEN NOT MATCHED BY SOURCE AND t.then THEN UPDATE SET g = 6",
+        "ON t.id = s.case WHEN NOT MATCHED BY SOURCE AND CASE WHEN t.then THEN t.then END THEN "
+        "UPDATE SET g = 7",
+        "ON t.id = s.case WHEN NOT MATCHED BY\xc2\xa0SOURCE\xe3\x80\x80THEN UPDATE SET g = 8",
+        "ON t.id = s.case WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN DO NOTHING "
+        "WHEN NOT MATCHED /* BY */ BY -- TARGET\rSOURCE THEN UPDATE SET g = 9, s = 'x'",
+        "ON t.id = s.case WHEN NOT MATCHED BY TARGET THEN INSERT (id) VALUES (s.case) "
+        "WHEN NOT MATCHED BY SOURCE AND t.id = 9999 THEN ERROR "
+        "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET g = 10",
+    };
+    WeirDb *const db = api_open(NULL);
+    (void)state;
+    run(db, "CREATE TABLE s (\"case\" INTEGER); INSERT INTO s VALUES (1), (7777);"
+            "CREATE TABLE t AS SELECT i::INTEGER AS id, 1 AS g, true AS \"then\", [i, NULL] AS l, "
+            "'a long text of row ' || i AS s FROM range(3000) r(i);"
+            "CREATE MATERIALIZED VIEW v AS FROM t;"
+            "CREATE MATERIALIZED VIEW w AS SELECT g, count(*) AS n, max(s) AS s FROM t GROUP BY g");
+    for (size_t i = 0; i < sizeof ACTIONS / sizeof ACTIONS[0]; i++) {
+        char sql[512];
+        (void)snprintf(sql, sizeof sql, "MERGE INTO t USING s %s", ACTIONS[i]);
+        run(db, sql);
+        gives(db, "FROM dbsp_verify('v')", "ok|NULL\n");
+        gives(db, "FROM dbsp_verify('w')", "ok|NULL\n");
+    }
+    weir_close(db);
+}
+
+/* Statements are cut and read where DuckDB cuts and reads them. */
+static void test_spelling(void **state)
+{
+    WeirDb *const db = *state;
+    run(db, "CREATE SCHEMA u; CREATE TABLE u.t (k INTEGER, w INTEGER);"
+            "CREATE MATERIALIZED VIEW more AS FROM u.t");
+    gives(db, "INSERT INTO u . t VALUES (1, 2)", "changed 1");
+    gives(db, "FROM more", "1|2\n");
+    verify(db, "a point between blanks");
+    run(db,
+        "SELECT 1 -- a comment\r; INSERT INTO u VALUES (3, 4); -- \rINSERT INTO t (id) VALUES (1)");
+    gives(db, "SELECT count(*) FROM t", "1\n");
+    verify(db, "a comment that a carriage return ends");
+    exactly(db, "INSERT\xc2\xa0INTO u VALUES (5, 6)");
+    exactly(db, "\xef\xbb\xbfUPDATE u SET w=1WHERE k=5AND w=6");
+    exactly(db, "DELETE\xe2\x80\x83"
+                "FROM u WHERE k = 5");
+    fails(db, "DROP\xc2\xa0TABLE t", "reads table");
+    run(db, "CREATE MATERIALIZED\xc2\xa0VIEW\xe3\x80\x80spaced AS SELECT 1 AS one");
+    gives(db, "FROM spaced", "1\n");
+    run(db, "CREATE TABLE words (\"returning\" INTEGER, \"where\" INTEGER, \"from\" INTEGER);"
+            "CREATE MATERIALIZED VIEW all_words AS FROM words");
+    exactly(db, "INSERT INTO words SELECT 1 AS returning, 2 AS where, 3 AS from");
+    exactly(db, "UPDATE words SET \"from\" = words.where WHERE words.returning = 1");
+    gives(db, "FROM all_words", "1|2|2\n");
+    exactly(db, "DELETE FROM words WHERE words.returning = 1 AND words.from = words.where");
+    gives(db, "SELECT count(*) FROM all_words", "0\n");
+}
+
 static void test_updates(void **state)
 {
     WeirDb *const db = *state;
@@ -482,6 +548,8 @@ int main(void)
         CASE(test_inserts),
         CASE(test_upserts),
         CASE(test_merges),
+        CASE(test_merges_by_source),
+        CASE(test_spelling),
         CASE(test_updates),
         CASE(test_deletes),
         CASE(test_transactions),

@@ -171,6 +171,8 @@ static void put_other(World *world, char *sql)
          "WHEN NOT MATCHED AND s.id > # THEN INSERT VALUES (s.id, #, [s.id], NULL)"),
         ("MERGE INTO keyed USING (SELECT # AS id) s ON keyed.id = s.id WHEN MATCHED THEN DELETE "
          "WHEN NOT MATCHED BY SOURCE AND keyed.g = # THEN DELETE"),
+        ("MERGE INTO keyed USING (SELECT # AS id) s ON keyed.id = s.id WHEN MATCHED THEN DELETE "
+         "WHEN NOT MATCHED BY SOURCE AND keyed.g = # THEN UPDATE SET g = #"),
         "SELECT count(*) FROM t",
         "SELECT nosuch FROM t",
         "UPDATE t SET nosuch = #",
