@@ -14,6 +14,7 @@ Status weir_capture_new(WeirDatabase *database, duckdb_connection connection, Ca
     capture->mem = database->mem;
     capture->connection = connection;
     weir_arena_init(&capture->arena, capture->mem, 0);
+    weir_arena_init(&capture->dropped_arena, capture->mem, 0);
     for (size_t i = 0; i < CAPTURE_KNOWN_TARGETS; i++) {
         weir_arena_init(&capture->targets[i].arena, capture->mem, 0);
     }
@@ -41,6 +42,7 @@ void weir_capture_free(Capture *capture)
         weir_arena_deinit(&capture->targets[i].arena);
     }
     weir_capture_forget_prepared(capture, (SqlSpan){0});
+    weir_arena_deinit(&capture->dropped_arena);
     weir_arena_deinit(&capture->arena);
     weir_told_handle_remove(capture->database->told, capture->told_handle);
     weir_page_pool_free(capture->pool);
@@ -117,6 +119,9 @@ static Status commit(CommitRun *run, Error *err)
     weir_arena_init(&run->arena, capture->mem, 0);
     const Status status = weir_engine_commit(capture->database->engine, &told, err);
     weir_arena_deinit(&run->arena);
+    if (status == WEIR_OK) {
+        weir_capture_drop_views(capture);
+    }
     weir_capture_forget(capture);
     return status;
 }

@@ -3,7 +3,8 @@
  *
  * The statement is run, and then every followed table is looked at in the same transaction: nobody
  * has to know what the statement means. In a transaction of the user's that cannot be taken back
- * alone: the transaction can then only be rolled back. DROP ... CASCADE drops the views as well.
+ * alone: the transaction can then only be rolled back. DROP ... CASCADE drops the views as well, when
+ * the transaction has been committed.
  * DETACH is not undone by a rollback: what it takes away is told before. */
 #include "duckdb/capture_priv.h"
 
@@ -17,9 +18,6 @@ typedef struct Check {
     const TableName *looked; /* the table of the last look, and what it found */
     Status found;
     Error why;
-    const char **views; /* that a cascade drops; in the arena */
-    size_t view_count;
-    size_t view_capacity;
 } Check;
 
 /* The followed columns are there, with their types. */
@@ -54,37 +52,65 @@ static Status look_at(Capture *capture, const FollowedTable *table, Arena *arena
     return status;
 }
 
-static Status note_view(Check *check, const TableName *view, Error *err)
+/* ---- views that a cascade drops --------------------------------------------------------------- */
+
+static bool is_dropped(const Capture *capture, const TableName *view)
 {
-    if (check->view_count == check->view_capacity) {
-        const size_t capacity = 2 * check->view_capacity + 8;
-        const char **views = weir_arena_calloc(&check->arena, capacity, sizeof *views, err);
-        if (views == NULL) {
-            return err->code;
-        }
-        for (size_t i = 0; i < check->view_count; i++) {
-            views[i] = check->views[i];
-        }
-        check->views = views;
-        check->view_capacity = capacity;
+    const DroppedView *dropped = capture->dropped;
+    while (dropped != NULL && !weir_name_equal(&dropped->name, view)) {
+        dropped = dropped->next;
     }
-    Buf name;
-    weir_buf_init(&name, check->capture->mem, SIZE_MAX);
-    weir_name_put_sql(&name, view);
-    Status status = weir_buf_status(&name, err);
-    if (status == WEIR_OK) {
-        check->views[check->view_count] = weir_arena_strdup(&check->arena, name.data, err);
-        status = check->views[check->view_count] == NULL ? err->code : WEIR_OK;
-    }
-    check->view_count += status == WEIR_OK;
-    weir_buf_deinit(&name);
-    return status;
+    return dropped != NULL;
 }
+
+static Status note_dropped(Capture *capture, const TableName *view, Error *err)
+{
+    DroppedView *const dropped =
+        weir_arena_calloc(&capture->dropped_arena, 1, sizeof *dropped, err);
+    if (dropped == NULL) {
+        return err->code;
+    }
+    WEIR_TRY(weir_name_copy(&capture->dropped_arena, view, &dropped->name, err));
+    dropped->next = capture->dropped;
+    capture->dropped = dropped;
+    return WEIR_OK;
+}
+
+/* It may be gone with another one. */
+static void drop_view(Engine *engine, Mem *mem, const TableName *view)
+{
+    Buf name;
+    Error ignored = {0};
+    weir_buf_init(&name, mem, SIZE_MAX);
+    weir_name_put_sql(&name, view);
+    if (weir_buf_status(&name, &ignored) == WEIR_OK &&
+        weir_engine_drop(engine, name.data, true, NULL, &ignored) != WEIR_OK) {
+        weir_error_clear(&ignored);
+    }
+    weir_buf_deinit(&name);
+}
+
+void weir_capture_drop_views(const Capture *capture)
+{
+    Engine *const engine = capture->database->engine;
+    for (const DroppedView *view = capture->dropped; view != NULL; view = view->next) {
+        drop_view(engine, capture->mem, &view->name);
+    }
+    if (capture->dropped != NULL) { /* that they broke before they were dropped is no news */
+        Error told = {0};
+        (void)weir_engine_take_notice(engine, &told);
+    }
+}
+
+/* ---- followed tables -------------------------------------------------------------------------- */
 
 static Status check_table(void *user, const FollowedTable *table, Error *err)
 {
     Check *const check = user;
     char name[256];
+    if (is_dropped(check->capture, table->view)) {
+        return WEIR_OK;
+    }
     if (check->looked != table->name) { /* its views come one after another */
         check->looked = table->name;
         check->found = look_at(check->capture, table, &check->arena, &check->why);
@@ -97,7 +123,7 @@ static Status check_table(void *user, const FollowedTable *table, Error *err)
         return err->code;
     }
     if (check->is_cascade) {
-        return note_view(check, table->view, err);
+        return note_dropped(check->capture, table->view, err);
     }
     weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s reads table %s as it is (%.*s)",
                    table->view->name, weir_name_text(table->name, name, sizeof name),
@@ -105,22 +131,6 @@ static Status check_table(void *user, const FollowedTable *table, Error *err)
     weir_error_hint(err, "DROP MATERIALIZED VIEW %s first; DROP TABLE ... CASCADE drops it too",
                     table->view->name);
     return err->code;
-}
-
-/* Drops the views that the statement has left without their tables. */
-static void drop_views(const Check *check)
-{
-    for (size_t i = 0; i < check->view_count; i++) {
-        Error ignored = {0}; /* it may be gone with another one */
-        if (weir_engine_drop(check->capture->database->engine, check->views[i], true, NULL,
-                             &ignored) != WEIR_OK) {
-            weir_error_clear(&ignored);
-        }
-    }
-    if (check->view_count > 0) { /* that they broke before they were dropped is no news */
-        Error told = {0};
-        (void)weir_engine_take_notice(check->capture->database->engine, &told);
-    }
 }
 
 /* ---- names and schemas of views --------------------------------------------------------------- */
@@ -137,52 +147,63 @@ bool weir_capture_is_view_name(const Capture *capture, SqlSpan name)
     return is_one;
 }
 
-/* Nothing has come by the name of a view, where it would be found instead. */
-static Status check_names(const Check *check, Error *err)
+/* Calls visit for the views that a query gives: catalog, schema, name; not for those that are dropped. */
+static Status visit_views(Check *check, const char *sql,
+                          Status (*visit)(Check *check, const TableName *view, Error *err),
+                          Error *err)
 {
-    static const char SQL[] =
-        "SELECT v.view, v.schema FROM system.main.dbsp_views() AS v, "
-        "(SELECT database_name, schema_name, table_name AS name FROM system.main.duckdb_tables() "
-        "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
-        "AS t WHERE system.main.lower(v.catalog) = system.main.lower(t.database_name) "
-        "AND system.main.lower(v.schema) = system.main.lower(t.schema_name) "
-        "AND system.main.lower(v.view) = system.main.lower(t.name) LIMIT 1";
-    Capture *const capture = check->capture;
-    Arena arena;
     duckdb_result result = {0};
-    WEIR_TRY(weir_query(capture->connection, SQL, WEIR_ERR_HOST, &result, err));
-    weir_arena_init(&arena, capture->mem, 0);
+    WEIR_TRY(weir_query(check->capture->connection, sql, WEIR_ERR_HOST, &result, err));
     Status status = WEIR_OK;
     Rows rows = weir_rows(&result);
-    if (weir_rows_next(&rows)) {
-        const char *const view = weir_rows_text(&rows, 0, &arena, err);
-        const char *const schema = view == NULL ? NULL : weir_rows_text(&rows, 1, &arena, err);
-        if (schema == NULL) {
-            status = err->code;
-        } else {
-            status = weir_error_set(err, WEIR_ERR_NAME_CLASH,
-                                    "there is a materialized view %s in schema %s already", view,
-                                    schema);
-            weir_error_hint(err, "choose another name, or DROP MATERIALIZED VIEW %s first", view);
+    while (status == WEIR_OK && weir_rows_next(&rows)) {
+        const char *parts[3] = {0};
+        for (size_t i = 0; status == WEIR_OK && i < 3; i++) {
+            parts[i] = weir_rows_text(&rows, i, &check->arena, err);
+            status = parts[i] == NULL ? err->code : WEIR_OK;
+        }
+        const TableName view = {.catalog = parts[0], .schema = parts[1], .name = parts[2]};
+        if (status == WEIR_OK && !is_dropped(check->capture, &view)) {
+            status = visit(check, &view, err);
         }
     }
     weir_rows_deinit(&rows);
     duckdb_destroy_result(&result);
-    weir_arena_deinit(&arena);
     return status;
+}
+
+static Status clash(Check *check, const TableName *view, Error *err)
+{
+    (void)check;
+    weir_error_set(err, WEIR_ERR_NAME_CLASH, "there is a materialized view %s in schema %s already",
+                   view->name, view->schema);
+    weir_error_hint(err, "choose another name, or DROP MATERIALIZED VIEW %s first", view->name);
+    return err->code;
+}
+
+/* Nothing has come by the name of a view, where it would be found instead. */
+static Status check_names(Check *check, Error *err)
+{
+    static const char SQL[] =
+        "SELECT v.catalog, v.schema, v.view FROM system.main.dbsp_views() AS v, "
+        "(SELECT database_name, schema_name, table_name AS name FROM system.main.duckdb_tables() "
+        "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
+        "AS t WHERE system.main.lower(v.catalog) = system.main.lower(t.database_name) "
+        "AND system.main.lower(v.schema) = system.main.lower(t.schema_name) "
+        "AND system.main.lower(v.view) = system.main.lower(t.name)";
+    return visit_views(check, SQL, clash, err);
 }
 
 /* A view whose schema is not there any more. */
 static Status lose_schema(Check *check, const TableName *view, Error *err)
 {
-    if (check->is_cascade && !check->capture->is_in_transaction) {
-        return note_view(check, view, err);
+    if (check->is_cascade) {
+        return note_dropped(check->capture, view, err);
     }
     weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "there is a materialized view %s in schema %s",
                    view->name, view->schema);
-    weir_error_hint(err, "DROP MATERIALIZED VIEW %s.%s first%s", view->schema, view->name,
-                    check->capture->is_in_transaction ? ", outside of a transaction"
-                                                      : "; DROP SCHEMA ... CASCADE drops it too");
+    weir_error_hint(err, "DROP MATERIALIZED VIEW %s.%s first; DROP SCHEMA ... CASCADE drops it too",
+                    view->schema, view->name);
     return err->code;
 }
 
@@ -193,24 +214,7 @@ static Status check_schemas(Check *check, Error *err)
         "WHERE NOT EXISTS (FROM system.main.duckdb_schemas() AS s WHERE "
         "system.main.lower(v.catalog) = system.main.lower(s.database_name) AND "
         "system.main.lower(v.schema) = system.main.lower(s.schema_name))";
-    duckdb_result result = {0};
-    WEIR_TRY(weir_query(check->capture->connection, SQL, WEIR_ERR_HOST, &result, err));
-    Status status = WEIR_OK;
-    Rows rows = weir_rows(&result);
-    while (status == WEIR_OK && weir_rows_next(&rows)) {
-        const char *parts[3] = {0};
-        for (size_t i = 0; status == WEIR_OK && i < 3; i++) {
-            parts[i] = weir_rows_text(&rows, i, &check->arena, err);
-            status = parts[i] == NULL ? err->code : WEIR_OK;
-        }
-        if (status == WEIR_OK) {
-            const TableName view = {.catalog = parts[0], .schema = parts[1], .name = parts[2]};
-            status = lose_schema(check, &view, err);
-        }
-    }
-    weir_rows_deinit(&rows);
-    duckdb_destroy_result(&result);
-    return status;
+    return visit_views(check, SQL, lose_schema, err);
 }
 
 /* ---- DETACH ----------------------------------------------------------------------------------- */
@@ -281,9 +285,6 @@ Status weir_capture_define(Capture *capture, const char *sql, const WriteShape *
         status = weir_capture_end_alone(capture, status, out, err);
     } else if (status == WEIR_ERR_HAS_DEPENDENTS || status == WEIR_ERR_NAME_CLASH) {
         capture->is_doomed = true;
-    }
-    if (status == WEIR_OK && is_alone) {
-        drop_views(&check);
     }
     weir_arena_deinit(&check.arena);
     return status;

@@ -46,6 +46,12 @@ typedef struct CapturePrepared {
     uint64_t name_epoch; /* of the database, when it was prepared */
 } CapturePrepared;
 
+/* A view that DROP ... CASCADE takes away with what it reads. */
+typedef struct DroppedView {
+    struct DroppedView *next;
+    TableName name;
+} DroppedView;
+
 struct Capture {
     WeirDatabase *database; /* borrowed */
     Mem *mem;
@@ -58,7 +64,9 @@ struct Capture {
     bool is_in_transaction; /* the user's */
     uint64_t since;         /* weir_engine_commits before the transaction */
     CapturedTable *tables;  /* of the transaction */
-    bool is_unknown;        /* the transaction may have changed any table */
+    DroppedView *dropped;   /* when it is committed */
+    Arena dropped_arena;
+    bool is_unknown; /* the transaction may have changed any table */
     bool has_definitions;
     bool has_failed;                   /* a statement of the transaction */
     bool is_doomed;                    /* the transaction took something from under a view */
@@ -111,6 +119,9 @@ Status weir_capture_end_alone(Capture *capture, Status status, CapturedResult *o
 
 /* True if a view may have this name, in whatever schema. */
 bool weir_capture_is_view_name(const Capture *capture, SqlSpan name);
+
+/* Drops the views that went with what the committed transaction dropped. */
+void weir_capture_drop_views(const Capture *capture);
 
 /* Runs a statement that may alter or drop tables, or take the name of a view. */
 Status weir_capture_define(Capture *capture, const char *sql, const WriteShape *shape,

@@ -91,6 +91,8 @@ void weir_capture_forget(Capture *capture)
         capture->tables = table->next;
         free_table(capture, table);
     }
+    capture->dropped = NULL;
+    weir_arena_reset(&capture->dropped_arena);
     capture->is_unknown = false;
     capture->has_definitions = false;
     capture->has_failed = false;
