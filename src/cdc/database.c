@@ -47,12 +47,15 @@ WeirStatus weir_cdc_error(sqlite3 *db, WeirError *err)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* What is wrong with a path that must be a file that is there. */
-static WeirStatus check_file(const char *path, WeirError *err)
+WeirStatus weir_cdc_check_file(const char *path, WeirError *err)
 {
     struct stat status;
     if (stat(path, &status) != 0) {
-        return weir_cdc_fail(err, WEIR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+        const bool is_missing = errno == ENOENT;
+        (void)weir_cdc_fail(err, WEIR_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+        return is_missing
+                   ? weir_cdc_hint(err, "check the name; a new database is made by weir FILE")
+                   : err->code;
     }
     if (S_ISDIR(status.st_mode)) {
         return weir_cdc_fail(err, WEIR_ERR_IO, "cannot open %s: it is a directory", path);
@@ -84,7 +87,7 @@ WeirStatus weir_cdc_open(const char *path, CdcOpen how, sqlite3 **out, WeirError
     const char *const name = path == NULL ? ":memory:" : path;
     const int create = how == CDC_OPEN_CREATE ? SQLITE_OPEN_CREATE : 0;
     *out = NULL;
-    if (how != CDC_OPEN_CREATE && check_file(name, err) != WEIR_OK) {
+    if (how != CDC_OPEN_CREATE && weir_cdc_check_file(name, err) != WEIR_OK) {
         return err->code;
     }
     WeirStatus status = WEIR_OK;

@@ -22,6 +22,9 @@ typedef enum CdcOpen {
     CDC_OPEN_CREATE, /* it is made if it is missing; NULL is a database in memory */
 } CdcOpen;
 
+/* What is wrong with a path that must be a file that is there. */
+WeirStatus weir_cdc_check_file(const char *path, WeirError *err);
+
 /* Opens the file and reads from it, so that what is no database is told now. Waits some seconds for
  * the locks of others. */
 WeirStatus weir_cdc_open(const char *path, CdcOpen how, sqlite3 **out, WeirError *err);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cdc/database.h"
 #include "shell/cdc.h"
 #include "shell/options.h"
 #include "shell/shell.h"
@@ -65,8 +66,21 @@ static int exit_status(const Shell *shell)
     return shell->failed_count > 0 && !shell->is_interactive;
 }
 
+/* A view that is watched before anything runs cannot be in a database that is still to be made; the name
+ * of one that is no file has a colon: ":memory:", "https://...". */
+static bool is_file_needed(const Options *options)
+{
+    return options->watch_count > 0 && options->init == NULL && options->path != NULL &&
+           strchr(options->path, ':') == NULL;
+}
+
 static void run_session(Shell *shell, const Options *options)
 {
+    WeirError err;
+    if (is_file_needed(options) && weir_cdc_check_file(options->path, &err) != WEIR_OK) {
+        weir_shell_fail(shell, &err, (Place){0});
+        return;
+    }
     const SessionType *const type =
         options->is_sqlite ? &WEIR_SESSION_SQLITE : weir_session_type_of(options->path);
     if (weir_shell_open(shell, type, options->path)) {
