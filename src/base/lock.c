@@ -4,6 +4,8 @@
  * taken only if no bit of its rank or a higher one is set. */
 #include "base/lock.h"
 
+#include <errno.h>
+
 #ifdef WEIR_DEBUG
 static _Thread_local uint32_t held_ranks;
 
@@ -44,6 +46,13 @@ static void mutex_lock(pthread_mutex_t *mutex)
     const int failure = pthread_mutex_lock(mutex);
     WEIR_ASSERT(failure == 0);
     WEIR_UNUSED(failure);
+}
+
+static bool mutex_try(pthread_mutex_t *mutex)
+{
+    const int failure = pthread_mutex_trylock(mutex);
+    WEIR_ASSERT(failure == 0 || failure == EBUSY);
+    return failure == 0;
 }
 
 static void mutex_unlock(pthread_mutex_t *mutex)
@@ -87,6 +96,22 @@ void weir_lock_acquire(Lock *lock)
     if (lock->rank == LOCK_RANK_ENGINE) {
         mutex_unlock(&lock->gate);
     }
+}
+
+bool weir_lock_try(Lock *lock)
+{
+    const bool has_gate = lock->rank == LOCK_RANK_ENGINE;
+    if (has_gate && !mutex_try(&lock->gate)) {
+        return false;
+    }
+    const bool is_taken = mutex_try(&lock->mutex);
+    if (has_gate) {
+        mutex_unlock(&lock->gate);
+    }
+    if (is_taken) {
+        note_acquired(lock->rank);
+    }
+    return is_taken;
 }
 
 void weir_lock_release(Lock *lock)

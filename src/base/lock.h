@@ -26,6 +26,7 @@ typedef struct Lock {
 Status weir_lock_init(Lock *lock, LockRank rank, Error *err) WEIR_MUST_CHECK;
 void weir_lock_deinit(Lock *lock);
 void weir_lock_acquire(Lock *lock);
+bool weir_lock_try(Lock *lock); /* false: somebody has it, or waits for it */
 void weir_lock_release(Lock *lock);
 
 /* A condition variable whose deadlines are times of CLOCK_MONOTONIC. */

@@ -156,15 +156,19 @@ static Status execute_session(Capture *capture, const char *sql, CapturedResult 
     return status;
 }
 
-/* The database may keep views. Until a transaction is over, others do not see it. */
+/* Definitions of views may have come. Until a transaction is over, others do not see them. */
+static void take_views(Capture *capture)
+{
+    capture->brings_views = capture->is_in_transaction;
+    if (!capture->is_in_transaction) {
+        weir_engine_restore_new(capture->database->engine);
+    }
+}
+
 static Status execute_attach(Capture *capture, const char *sql, CapturedResult *out, Error *err)
 {
     WEIR_TRY(execute_session(capture, sql, out, err));
-    if (capture->is_in_transaction) {
-        capture->has_attached = true;
-    } else {
-        weir_engine_restore_attached(capture->database->engine);
-    }
+    take_views(capture);
     return WEIR_OK;
 }
 
@@ -174,7 +178,9 @@ static Status execute_unknown(Capture *capture, const char *sql, CapturedResult 
     WEIR_TRY(execute_session(capture, sql, out, err));
     capture->is_unknown = true;
     capture->has_definitions = true;
-    return capture->is_in_transaction ? WEIR_OK : tell_committed(capture, err);
+    const Status status = capture->is_in_transaction ? WEIR_OK : tell_committed(capture, err);
+    take_views(capture); /* by IMPORT DATABASE, COPY FROM DATABASE */
+    return status;
 }
 
 static void roll_back(Capture *capture)
@@ -232,7 +238,7 @@ static Status execute_unfollowed(const CaptureRun *run, CapturedResult *out, Err
     return WEIR_OK;
 }
 
-static Status execute_rows(CaptureRun run, CapturedResult *out, Error *err)
+static Status execute_rows_of_table(CaptureRun run, CapturedResult *out, Error *err)
 {
     Capture *const capture = run.capture;
     run.target = weir_capture_target(capture, run.shape->target);
@@ -245,6 +251,16 @@ static Status execute_rows(CaptureRun run, CapturedResult *out, Error *err)
     }
     return run.target != NULL && run.target->shape.is_followed ? execute_alone(&run, out, err)
                                                                : execute_unfollowed(&run, out, err);
+}
+
+/* Where an exported database is loaded by hand, definitions are rows like others. */
+static Status execute_rows(CaptureRun run, CapturedResult *out, Error *err)
+{
+    WEIR_TRY(execute_rows_of_table(run, out, err));
+    if (weir_name_is_written(run.shape->alias.start, run.shape->alias.size, "_dbsp_views")) {
+        take_views(run.capture);
+    }
+    return WEIR_OK;
 }
 
 Status weir_capture_flush(Capture *capture, const char *table, duckdb_appender appender,
@@ -374,9 +390,8 @@ static Status execute_finish(Capture *capture, const char *sql, bool is_commit, 
         capture->has_new_names = false;
         forget_names(capture);
     }
-    if (capture->has_attached) {
-        capture->has_attached = false;
-        weir_engine_restore_attached(capture->database->engine);
+    if (capture->brings_views) {
+        take_views(capture);
     }
     return status;
 }

@@ -71,7 +71,7 @@ struct Capture {
     bool has_failed;                   /* a statement of the transaction */
     bool is_doomed;                    /* the transaction took something from under a view */
     bool has_new_names;                /* names may mean other tables since the transaction began */
-    bool has_attached;                 /* a database, in the transaction */
+    bool brings_views;                 /* the transaction, by a database or by data */
     const char *const *volatile_names; /* functions; in the arena; NULL = not loaded */
     uint64_t volatile_epoch;
     Arena arena;

@@ -22,7 +22,7 @@ static Status create_with_mode(const SqlCall *call, SqlRun *run, CreateMode mode
                              .mode = mode};
     CreateResult result;
     WEIR_TRY(show_name(call, run, err));
-    weir_engine_restore_attached(call->database->engine); /* it may keep a view of this name */
+    weir_engine_restore_new(call->database->engine); /* it may keep a view of this name */
     WEIR_TRY(weir_engine_create(call->database->engine, &spec, &result, err));
     return show_row_count(result.row_count, run, err);
 }

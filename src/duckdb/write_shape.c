@@ -442,6 +442,7 @@ static void read_copy(SqlToken token, WriteShape *shape)
     if (!take_name(&token, &shape->target)) {
         return;
     }
+    shape->alias = last_part(shape->target);
     const bool is_to = has_word(token, "to");
     shape->kind = has_word(token, "from") ? WRITE_COPY : is_to ? WRITE_NONE : WRITE_UNKNOWN;
 }

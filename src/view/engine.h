@@ -26,9 +26,9 @@ void weir_engine_free(Engine *engine);
  * view does. Those that cannot be brought back are told by take_notice. */
 void weir_engine_restore(Engine *engine);
 
-/* The same for databases that were attached since: what they keep, and what could not be brought back
- * without them. */
-void weir_engine_restore_attached(Engine *engine);
+/* The same for what is kept since then: by a database that was attached, or imported; and what could not
+ * be brought back before. */
+void weir_engine_restore_new(Engine *engine);
 
 typedef enum CreateMode { CREATE_NEW, CREATE_IF_MISSING, CREATE_OR_REPLACE } CreateMode;
 

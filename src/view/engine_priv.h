@@ -329,6 +329,13 @@ typedef struct LostView {
 /* Takes the engine's lock; at first use the saved views are brought back. */
 void weir_engine_enter(Engine *engine);
 
+/* weir_engine_restore_new with the engine's lock held. */
+void weir_engine_restore_new_locked(Engine *engine);
+
+/* weir_engine_restore_new, unless somebody is in the engine, perhaps the caller itself, or every writer
+ * tells what it does. True if it has been done. */
+bool weir_engine_try_restore_new(Engine *engine);
+
 LostView *weir_engine_match_lost(Engine *engine, const char *name); /* as written */
 LostView *weir_engine_find_lost(Engine *engine, const TableName *name);
 void weir_engine_forget_lost(Engine *engine, const TableName *name); /* NULL = all */

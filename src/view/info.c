@@ -1,10 +1,9 @@
 /* info.c: what is there: shapes, lists of views, tables and dependencies, explain. */
 #include "view/engine_priv.h"
 
-NameMatch weir_engine_look_up(Engine *engine, const char *name)
+static NameMatch look_up(Engine *engine, const char *name)
 {
     View *view = NULL;
-    weir_engine_restore(engine);
     weir_lock_acquire(&engine->catalog_lock);
     NameMatch match = weir_engine_match_view(engine, name, &view);
     if (match == NAME_UNKNOWN && weir_engine_match_lost(engine, name) != NULL) {
@@ -12,6 +11,14 @@ NameMatch weir_engine_look_up(Engine *engine, const char *name)
     }
     weir_lock_release(&engine->catalog_lock);
     return match;
+}
+
+NameMatch weir_engine_look_up(Engine *engine, const char *name)
+{
+    weir_engine_restore(engine);
+    const NameMatch match = look_up(engine, name);
+    return match == NAME_UNKNOWN && weir_engine_try_restore_new(engine) ? look_up(engine, name)
+                                                                        : match;
 }
 
 /* ---- shape ---------------------------------------------------------------------------------- */
@@ -42,11 +49,10 @@ static Status shape_fill(const View *view, ViewShape *out, Error *err)
     return copy_text(arena, view->settings.calendar, &out->settings.calendar, err);
 }
 
-Status weir_engine_shape(Engine *engine, const char *name, ViewShape *out, Error *err)
+static Status read_shape(Engine *engine, const char *name, ViewShape *out, Error *err)
 {
     View *view = NULL;
     *out = (ViewShape){0};
-    weir_engine_restore(engine);
     weir_arena_init(&out->arena, engine->mem, 0);
     weir_lock_acquire(&engine->catalog_lock);
     Status status = weir_engine_get_view(engine, name, &view, err);
@@ -58,6 +64,18 @@ Status weir_engine_shape(Engine *engine, const char *name, ViewShape *out, Error
         weir_view_shape_deinit(out);
     }
     return status;
+}
+
+/* A definition that could not be brought back before may be one that can now. */
+Status weir_engine_shape(Engine *engine, const char *name, ViewShape *out, Error *err)
+{
+    weir_engine_restore(engine);
+    const Status status = read_shape(engine, name, out, err);
+    if (status == WEIR_OK || status == WEIR_ERR_NOMEM || !weir_engine_try_restore_new(engine)) {
+        return status;
+    }
+    weir_error_clear(err);
+    return read_shape(engine, name, out, err);
 }
 
 void weir_view_shape_deinit(ViewShape *shape)
@@ -110,6 +128,9 @@ static Status views_locked(Engine *engine, Arena *arena, ViewInfo **out, size_t 
 Status weir_engine_views(Engine *engine, Arena *arena, ViewInfo **out, size_t *count, Error *err)
 {
     weir_engine_enter(engine);
+    if (!engine->host.is_capturing) {
+        weir_engine_restore_new_locked(engine);
+    }
     const Status status = views_locked(engine, arena, out, count, err);
     weir_lock_release(&engine->lock);
     return status;

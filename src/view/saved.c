@@ -164,13 +164,13 @@ static Status restore(Engine *engine, Error *err)
     SavedView *saved = NULL;
     size_t count = 0;
     Arena arena;
-    atomic_fetch_add(&engine->epoch, 1);
     WEIR_TRY(engine->host.begin(engine->host.context, err));
     weir_arena_init(&arena, engine->mem, 0);
     const Status status =
         engine->host.load_views(engine->host.context, &arena, &saved, &count, err);
     count = leave_out_known(engine, saved, count);
     if (count > 0) {
+        atomic_fetch_add(&engine->epoch, 1);
         skip_earlier_generations(engine);
     }
     if (status == WEIR_OK) {
@@ -215,13 +215,28 @@ void weir_engine_restore(Engine *engine)
     }
 }
 
-void weir_engine_restore_attached(Engine *engine)
+void weir_engine_restore_new_locked(Engine *engine)
 {
-    weir_lock_acquire(&engine->lock);
     if (atomic_load(&engine->restore_state) == RESTORE_DONE) {
         restore_all_databases(engine);
     }
+}
+
+void weir_engine_restore_new(Engine *engine)
+{
+    weir_lock_acquire(&engine->lock);
+    weir_engine_restore_new_locked(engine);
     weir_lock_release(&engine->lock);
+}
+
+bool weir_engine_try_restore_new(Engine *engine)
+{
+    const bool is_tried = !engine->host.is_capturing && weir_lock_try(&engine->lock);
+    if (is_tried) {
+        weir_engine_restore_new_locked(engine);
+        weir_lock_release(&engine->lock);
+    }
+    return is_tried;
 }
 
 /* ---- keeping ---------------------------------------------------------------------------------- */

@@ -411,43 +411,6 @@ static void test_definitions(void **state)
     fails(db, "SELECT * FROM ws", "ws");
 }
 
-/* Views go with what a transaction drops, when it is committed. */
-static void test_cascades(void **state)
-{
-    static const char VIEWS_LEFT[] = "SELECT view, state FROM dbsp_views() ORDER BY view";
-    WeirDb *const db = api_open(NULL);
-    (void)state;
-    run(db, "CREATE TABLE t (a INTEGER); CREATE TABLE u (a INTEGER); CREATE SCHEMA \"s s\";"
-            "CREATE TABLE \"s s\".t (a INTEGER); INSERT INTO t VALUES (1);"
-            "CREATE MATERIALIZED VIEW a AS FROM t; CREATE MATERIALIZED VIEW b AS FROM a;"
-            "CREATE MATERIALIZED VIEW c AS SELECT u.a FROM t, u; CREATE MATERIALIZED VIEW d AS "
-            "FROM u; CREATE MATERIALIZED VIEW \"s s\".\"E e\" AS FROM u;"
-            "CREATE MATERIALIZED VIEW f AS FROM \"s s\".t");
-    run(db, "BEGIN; DROP TABLE t CASCADE; ROLLBACK; INSERT INTO t VALUES (2)");
-    gives(db, "SELECT max(a) FROM b", "2\n");
-    run(db, "BEGIN; DROP TABLE t CASCADE");
-    fails(db, "SELECT 'x'::INTEGER", "Could not convert");
-    run(db, "COMMIT; BEGIN; DROP TABLE t CASCADE; CREATE TABLE other (a INTEGER)");
-    fails(db, "DROP TABLE u", "reads table memory.main.u");
-    fails(db, "COMMIT", "the transaction was rolled back");
-    gives(db, VIEWS_LEFT, "E e|live\na|live\nb|live\nc|live\nd|live\nf|live\n");
-    run(db, "BEGIN; DROP TABLE t CASCADE; ALTER TABLE u ADD COLUMN b INTEGER;"
-            "CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (3); CREATE TABLE a (z INTEGER)");
-    gives(db, "SELECT count(*) FROM b", "2\n"); /* as of the last commit */
-    run(db, "COMMIT");
-    gives(db, VIEWS_LEFT, "E e|live\nd|live\nf|live\n");
-    gives(db, "SELECT count(*) FROM a", "0\n");
-    run(db, "BEGIN; DROP SCHEMA \"s s\" CASCADE; DROP TABLE IF EXISTS u CASCADE; ROLLBACK");
-    gives(db, VIEWS_LEFT, "E e|live\nd|live\nf|live\n");
-    run(db, "BEGIN; DROP SCHEMA \"s s\" CASCADE; CREATE SCHEMA \"s s\"; COMMIT");
-    gives(db, VIEWS_LEFT, "d|live\n");
-    run(db, "FROM dbsp_exec('DROP TABLE u CASCADE')");
-    gives(db, VIEWS_LEFT, "");
-    WeirError none;
-    assert_false(weir_take_warning(db, &none));
-    weir_close(db);
-}
-
 /* Nothing takes the place of a view, and none outlives its schema. */
 static void test_names_of_views(void **state)
 {
@@ -586,7 +549,8 @@ int main(void)
         CASE(test_merges_by_source), CASE(test_spelling),     CASE(test_updates),
         CASE(test_deletes),          CASE(test_transactions), CASE(test_other_statements),
         CASE(test_prepared),         CASE(test_definitions),  CASE(test_view_made_meanwhile),
-        CASE(test_conflicts),        CASE(test_overlaps),     CASE(test_cascades),
+        CASE(test_conflicts),        CASE(test_overlaps),
+
         CASE(test_names_of_views),   CASE(test_detach),       CASE(test_results_of_definitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* ext_lifetime.c: closing a database gives its file back at once, whatever was open in it. */
 #include "ext.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 static bool has_log(const char *path)
@@ -167,10 +168,61 @@ static void an_attached_database_brings_its_views(void **state)
     run(&second, attach_told);
     gives(&second, "SELECT n FROM w", "2\n");
     db_close(&second);
+    ext_open(&second, NULL);
+    gives(&second, "SELECT count(*) FROM dbsp_views()", "0\n");
+    run(&second, attach);
+    gives(&second, "SELECT n FROM w", "2\n");
+    db_close(&second);
     assert_true(ext_is_free(path));
     db_remove_file(path);
     test_free(attach_told);
     test_free(attach);
+    test_free(path);
+}
+
+/* Views come with rows of their own table, whichever statement brings those, at the next use. */
+static void an_imported_database_brings_its_views(void **state)
+{
+    static const char *const FILES[] = {"schema.sql", "load.sql", "t.csv", "_dbsp_views.csv"};
+    static const char *const USES[] = {"SELECT n FROM w", "SELECT n FROM dbsp_query('s.w')",
+                                       "SELECT row_count FROM dbsp_views() WHERE view = 'v'"};
+    (void)state;
+    Db db;
+    char *path = ext_new_path("imported");
+    char *directory = ext_new_path("exported");
+    char *export = text_format("EXPORT DATABASE '%s'", directory);
+    char *imports[] = {text_format("IMPORT DATABASE '%s'", directory),
+                       text_format("BEGIN; IMPORT DATABASE '%s'; COMMIT", directory),
+                       text_format("CALL dbsp_exec('IMPORT DATABASE ''%s''')", directory)};
+    ext_open(&db, path); /* databases in memory keep nothing */
+    run(&db, "CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1); CREATE SCHEMA s");
+    create_view(&db, "v", "SELECT a FROM t");
+    create_view(&db, "s.w", "SELECT count(*) AS n FROM v");
+    run(&db, export);
+    db_close(&db);
+    for (size_t i = 0; i < 9; i++) {
+        db_remove_file(path);
+        ext_open(&db, path);
+        gives(&db, "SELECT count(*) FROM dbsp_views()", "0\n");
+        fails(&db, "SELECT n FROM w", "w does not exist");
+        run(&db, imports[i / 3]);
+        gives(&db, USES[i % 3], "1\n");
+        run(&db, "INSERT INTO t VALUES (2)");
+        gives(&db, "SELECT n FROM w", "2\n");
+        db_close(&db);
+    }
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        char *file = text_format("%s/%s", directory, FILES[i]);
+        (void)remove(file);
+        test_free(file);
+    }
+    (void)rmdir(directory);
+    db_remove_file(path);
+    for (size_t i = 0; i < sizeof imports / sizeof *imports; i++) {
+        test_free(imports[i]);
+    }
+    test_free(export);
+    test_free(directory);
     test_free(path);
 }
 
@@ -195,6 +247,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_connection_may_outlive_the_handle),
     EXT_TEST(an_attached_file_is_freed_by_detaching),
     EXT_TEST(an_attached_database_brings_its_views),
+    cmocka_unit_test(an_imported_database_brings_its_views),
     cmocka_unit_test(databases_come_and_go),
 };
 

@@ -41,6 +41,38 @@ static void lock_excludes_other_threads(void **state)
     weir_lock_deinit(&counter.lock);
 }
 
+static void *try_once(void *argument)
+{
+    Lock *lock = argument;
+    if (!weir_lock_try(lock)) {
+        return NULL;
+    }
+    weir_lock_release(lock);
+    return lock;
+}
+
+static void lock_that_is_held_cannot_be_tried(void **state)
+{
+    static const LockRank RANKS[] = {LOCK_RANK_ENGINE, LOCK_RANK_LEAF};
+    (void)state;
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(RANKS); i++) {
+        Error err = {0};
+        Lock lock;
+        pthread_t thread;
+        void *taken = NULL;
+        assert_int_equal(weir_lock_init(&lock, RANKS[i], &err), WEIR_OK);
+        assert_ptr_equal(try_once(&lock), &lock);
+        weir_lock_acquire(&lock);
+        assert_null(try_once(&lock));
+        assert_int_equal(pthread_create(&thread, NULL, try_once, &lock), 0);
+        assert_int_equal(pthread_join(thread, &taken), 0);
+        assert_null(taken);
+        weir_lock_release(&lock);
+        assert_ptr_equal(try_once(&lock), &lock);
+        weir_lock_deinit(&lock);
+    }
+}
+
 static void locks_are_taken_in_rising_rank_and_released_in_any_order(void **state)
 {
     (void)state;
@@ -91,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lock_excludes_other_threads),
+        cmocka_unit_test(lock_that_is_held_cannot_be_tried),
         cmocka_unit_test(locks_are_taken_in_rising_rank_and_released_in_any_order),
         cmocka_unit_test(debug_builds_stop_at_a_falling_rank),
     };
