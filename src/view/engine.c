@@ -344,6 +344,17 @@ static Status follow_all(Engine *engine, const TableName *name, const Schema *sc
     return weir_table_acquire(engine, name, schema->names, schema->types, schema->count, out, err);
 }
 
+/* A table that is going to follow more columns cannot go back to those it has: what may be refused is
+ * asked before. */
+static Status check_key(Engine *engine, const TableName *name, const Schema *schema,
+                        const KeyColumns *key, Error *err)
+{
+    const TrackedTable *const table = weir_engine_find_table(engine, name);
+    return key->count > 0 && table != NULL && weir_table_lacks(table, schema->names, schema->count)
+               ? weir_table_try_key(engine, name, schema, key, err)
+               : WEIR_OK;
+}
+
 static Status track_locked(Engine *engine, const TrackSpec *spec, uint64_t *row_count, Error *err)
 {
     Status status = WEIR_OK;
@@ -360,6 +371,7 @@ static Status track_locked(Engine *engine, const TrackSpec *spec, uint64_t *row_
     if (spec->key != NULL) {
         WEIR_CHECK(weir_key_columns_parse(spec->key, &schema, &scratch, &key, err));
     }
+    WEIR_CHECK(check_key(engine, &name, &schema, &key, err));
     WEIR_CHECK(follow_all(engine, &name, &schema, &table, err));
     status = weir_table_promise(engine, table, spec->is_append_only, &key, err);
     if (status != WEIR_OK) {

@@ -191,6 +191,7 @@ Status weir_table_visit_delta(TrackedTable *table, const size_t *columns, size_t
 
 /* Forgets a table that nobody uses. */
 void weir_table_release(Engine *engine, TrackedTable *table);
+
 void weir_table_free(Engine *engine, TrackedTable *table);
 
 /* Finds the table's net change since the last sync. On failure table->error says why; if the
@@ -223,6 +224,10 @@ typedef struct KeyColumns {
     const char **names; /* borrowed from the schema */
     size_t count;       /* 0 = no key */
 } KeyColumns;
+
+/* Whether the columns are a key in what the database holds now: WEIR_ERR_PROMISE if not. */
+Status weir_table_try_key(Engine *engine, const TableName *name, const Schema *schema,
+                          const KeyColumns *key, Error *err) WEIR_MUST_CHECK;
 
 /* Reads a list of columns as SQL writes it; the array comes from the arena. */
 Status weir_key_columns_parse(const char *text, const Schema *schema, Arena *arena, KeyColumns *out,

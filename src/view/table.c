@@ -129,25 +129,49 @@ static Status table_follow(Engine *engine, TrackedTable *table, const char *cons
     return status;
 }
 
-/* NULL with err filled on failure. */
-static TrackedTable *table_new(Engine *engine, const TableName *name, Error *err)
+/* NULL with err filled on failure. The engine does not know of it yet. */
+static TrackedTable *table_open(Engine *engine, const TableName *name, Error *err)
 {
-    Status status = WEIR_OK;
     TrackedTable *table = weir_mem_zalloc(engine->mem, sizeof *table, err);
     if (table == NULL) {
         return NULL;
     }
     weir_arena_init(&table->arena, engine->mem, 0);
-    WEIR_CHECK(weir_name_copy(&table->arena, name, &table->name, err));
-    WEIR_CHECK(weir_engine_grow(engine, &engine->tables, engine->table_count,
-                                &engine->table_capacity, err));
-    WEIR_CHECK(
-        engine->host.table_open(engine->host.context, &table->name, &table->host_table, err));
-    engine->tables[engine->table_count++] = table;
+    if (weir_name_copy(&table->arena, name, &table->name, err) != WEIR_OK ||
+        engine->host.table_open(engine->host.context, &table->name, &table->host_table, err) !=
+            WEIR_OK) {
+        weir_table_free(engine, table);
+        return NULL;
+    }
     return table;
-done:
-    weir_table_free(engine, table);
-    return NULL;
+}
+
+static TrackedTable *table_new(Engine *engine, const TableName *name, Error *err)
+{
+    if (weir_engine_grow(engine, &engine->tables, engine->table_count, &engine->table_capacity,
+                         err) != WEIR_OK) {
+        return NULL;
+    }
+    TrackedTable *const table = table_open(engine, name, err);
+    if (table != NULL) {
+        engine->tables[engine->table_count++] = table;
+    }
+    return table;
+}
+
+Status weir_table_try_key(Engine *engine, const TableName *name, const Schema *schema,
+                          const KeyColumns *key, Error *err)
+{
+    TrackedTable *const aside = table_open(engine, name, err);
+    if (aside == NULL) {
+        return err->code;
+    }
+    Status status = table_follow(engine, aside, schema->names, schema->types, schema->count, err);
+    if (status == WEIR_OK) {
+        status = weir_table_promise(engine, aside, false, key, err);
+    }
+    weir_table_free(engine, aside);
+    return status;
 }
 
 Status weir_table_acquire(Engine *engine, const TableName *name, const char *const *columns,
