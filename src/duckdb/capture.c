@@ -2,6 +2,7 @@
 #include "duckdb/capture_priv.h"
 
 #include "duckdb/query.h"
+#include "duckdb/view_refs.h"
 
 Status weir_capture_new(WeirDatabase *database, duckdb_connection connection, Capture **out,
                         Error *err)
@@ -396,7 +397,7 @@ static Status execute_finish(Capture *capture, const char *sql, bool is_commit, 
     return status;
 }
 
-Status weir_capture_execute(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+static Status execute(Capture *capture, const char *sql, CapturedResult *out, Error *err)
 {
     const WriteShape shape = weir_write_shape(sql);
     *out = (CapturedResult){0};
@@ -417,4 +418,18 @@ Status weir_capture_execute(Capture *capture, const char *sql, CapturedResult *o
         return execute_rows((CaptureRun){.capture = capture, .sql = sql, .shape = &shape}, out,
                             err);
     }
+}
+
+Status weir_capture_execute(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+{
+    Arena arena;
+    weir_arena_init(&arena, capture->mem, 0);
+    const char *const text =
+        weir_view_refs_write(capture->database->engine, capture->connection, sql, &arena);
+    const Status status = execute(capture, text, out, err);
+    if (status != WEIR_OK && text != sql) {
+        weir_capture_cut_quotation(err);
+    }
+    weir_arena_deinit(&arena);
+    return status;
 }

@@ -158,6 +158,9 @@ Status weir_capture_run_unchanged(const CaptureRun *run, CapturedResult *out, Er
 Status weir_capture_run_changed(const CaptureRun *run, const char *sql, CapturedResult *out,
                                 Error *err) WEIR_MUST_CHECK;
 
+/* Takes from DuckDB's message the lines of a text that is ours. */
+void weir_capture_cut_quotation(Error *err);
+
 /* A statement that is to return the followed columns of the rows that it changes. */
 typedef struct Returning {
     const char *sql;  /* without our clause */

@@ -250,7 +250,7 @@ Status weir_capture_run_unchanged(const CaptureRun *run, CapturedResult *out, Er
     return weir_capture_plain(run->capture, run->call == NULL ? run->sql : run->call, out, err);
 }
 
-static void cut_quotation(Error *err)
+void weir_capture_cut_quotation(Error *err)
 {
     char *const quoted = strstr(err->message, "\n\nLINE ");
     if (quoted != NULL) {
@@ -270,7 +270,7 @@ Status weir_capture_run_changed(const CaptureRun *run, const char *sql, Captured
     if (is_about_text(err)) {
         return weir_capture_run_unchanged(run, out, err);
     }
-    cut_quotation(err); /* it would be of our text */
+    weir_capture_cut_quotation(err); /* it would be of our text */
     return status;
 }
 
@@ -344,7 +344,7 @@ static void prefer(const Error *why, Error *err)
 {
     if (why->code != WEIR_OK && strstr(err->message, "transaction is aborted") != NULL) {
         *err = *why;
-        cut_quotation(err);
+        weir_capture_cut_quotation(err);
     }
 }
 

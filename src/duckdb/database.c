@@ -40,6 +40,7 @@ static Status attach(WeirDatabase *database, duckdb_database handle, duckdb_conn
         weir_duck_host_new(database->mem, database->connector, is_capturing, &database->host, err));
     const Host host = weir_duck_host_functions(database->host);
     WEIR_TRY(weir_engine_new(database->mem, &host, &database->engine, err));
+    weir_duck_host_set_engine(database->host, database->engine);
     WEIR_TRY(weir_poller_new(database, &database->poller, err));
     WEIR_TRY(weir_sql_functions_register(database, connection, err));
     WEIR_TRY(weir_told_registry_new(database->mem, &database->told, err));

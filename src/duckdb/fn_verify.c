@@ -5,6 +5,7 @@
  * their other columns, and within those in the order of the rounded ones, and each pair may differ
  * by VERIFY_TOLERANCE relative to the larger value. */
 #include "duckdb/sql_run.h"
+#include "duckdb/view_refs.h"
 
 #include "duckdb/query.h"
 
@@ -166,13 +167,17 @@ static Status read_differences(duckdb_connection connection, const char *sql, Sq
 
 /* Runs the definition in a session as the view was made in. It is a statement of its own: whatever
  * it ends with (a semicolon, a comment), it cannot be taken for part of the comparison. */
-static Status run_definition(duckdb_connection connection, const ViewShape *shape, Buf *sql,
-                             Error *err)
+static Status run_definition(WeirDatabase *database, duckdb_connection connection,
+                             const ViewShape *shape, Buf *sql, Error *err)
 {
+    Arena arena;
     duckdb_result result;
     WEIR_TRY(weir_query_run(connection, "BEGIN TRANSACTION", err));
     weir_buf_clear(sql);
-    weir_buf_printf(sql, "CREATE TEMP TABLE " DEFINITION_TABLE " AS %s", shape->sql);
+    weir_arena_init(&arena, database->mem, 0);
+    weir_buf_printf(sql, "CREATE TEMP TABLE " DEFINITION_TABLE " AS %s",
+                    weir_view_refs_write(database->engine, connection, shape->sql, &arena));
+    weir_arena_deinit(&arena);
     WEIR_TRY(weir_buf_status(sql, err));
     if (weir_query(connection, sql->data, WEIR_ERR_HOST, &result, err) != WEIR_OK) {
         return weir_error_wrap(err, "the definition cannot be run");
@@ -189,7 +194,7 @@ static Status compare(const SqlCall *call, const ViewShape *shape, Buf *sql, Sql
     duckdb_connection connection = NULL;
     WEIR_TRY(weir_connector_connect_session(call->database->connector, &shape->settings,
                                             &connection, err));
-    WEIR_CHECK(run_definition(connection, shape, sql, err));
+    WEIR_CHECK(run_definition(call->database, connection, shape, sql, err));
     weir_buf_clear(sql);
     if (shape_is_rounded(shape)) {
         put_rounded(sql, shape);

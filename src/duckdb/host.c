@@ -5,6 +5,11 @@
 #include "duckdb/host_priv.h"
 #include "duckdb/query.h"
 
+void weir_duck_host_set_engine(DuckHost *host, Engine *engine)
+{
+    host->engine = engine;
+}
+
 Status weir_duck_host_new(Mem *mem, Connector *connector, bool is_capturing, DuckHost **out,
                           Error *err)
 {

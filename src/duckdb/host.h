@@ -6,6 +6,7 @@
 #define WEIR_DUCKDB_HOST_H
 
 #include "duckdb/connection.h"
+#include "view/engine.h"
 
 typedef struct DuckHost DuckHost;
 
@@ -19,6 +20,9 @@ void weir_duck_host_free(DuckHost *host);
 
 /* The functions to give to an engine; valid as long as the host. */
 Host weir_duck_host_functions(DuckHost *host);
+
+/* The engine, borrowed, knows the names of views; without one, definitions are planned as they are. */
+void weir_duck_host_set_engine(DuckHost *host, Engine *engine);
 
 /* Makes what runs between begin and end fail with WEIR_ERR_INTERRUPTED as soon as it can. Any
  * thread. */

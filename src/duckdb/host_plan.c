@@ -5,6 +5,7 @@
  * off (it reads statistics) and a pivot threshold that always gives the form with filters. */
 #include "duckdb/host_priv.h"
 #include "duckdb/query.h"
+#include "duckdb/view_refs.h"
 
 #define XXH_INLINE_ALL
 #include <strings.h>
@@ -157,6 +158,7 @@ Status weir_duck_host_plan(void *context, const ViewSettings *settings, const ch
     *out = (HostPlan){0};
     WEIR_TRY(weir_duck_host_session(host, settings, true, &connection, err));
     WEIR_TRY(refuse_settings(connection, err));
+    sql = weir_view_refs_write(host->engine, connection, sql, arena);
     WEIR_TRY(plan_json(connection, sql, arena, out, err));
     if (is_failure(out)) {
         return WEIR_OK; /* the reader of plans says what is wrong */
@@ -175,6 +177,7 @@ Status weir_duck_host_plan_digest(void *context, const ViewSettings *settings, c
     weir_arena_init(&scratch, host->mem, 0);
     Status status = weir_duck_host_session(host, settings, true, &connection, err);
     if (status == WEIR_OK) {
+        sql = weir_view_refs_write(host->engine, connection, sql, &scratch);
         status = plan_json(connection, sql, &scratch, &plan, err);
     }
     *out = plan.digest;

@@ -35,6 +35,7 @@ typedef struct LogFile LogFile;
 struct DuckHost {
     Mem *mem;                 /* borrowed */
     Connector *connector;     /* one reference */
+    Engine *engine;           /* borrowed; NULL = not known */
     PagePool *pool;           /* owned: the baselines' pages */
     Arena arena;              /* from begin to end */
     bool is_open;             /* between begin and end */

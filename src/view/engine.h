@@ -105,6 +105,10 @@ typedef enum NameMatch {
  * for a step. */
 NameMatch weir_engine_look_up(Engine *engine, const char *name);
 
+/* Whether a name of several parts ends, from `last` on, in the name of a view without being that of the
+ * only view of this name. Nothing is terminated. */
+bool weir_engine_is_misread(Engine *engine, const char *name, size_t size, const char *last);
+
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* A view's shape. Everything is owned; free with weir_view_shape_deinit. */

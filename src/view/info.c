@@ -21,6 +21,29 @@ NameMatch weir_engine_look_up(Engine *engine, const char *name)
                                                                         : match;
 }
 
+bool weir_engine_is_misread(Engine *engine, const char *name, size_t size, const char *last)
+{
+    char text[512];
+    const size_t last_size = size - (size_t)(last - name);
+    const View *found = NULL;
+    size_t count = 0;
+    weir_lock_acquire(&engine->catalog_lock);
+    for (size_t i = 0; i < engine->view_count; i++) {
+        if (weir_name_is_written(last, last_size, engine->views[i]->name.name)) {
+            found = engine->views[i];
+            count++;
+        }
+    }
+    bool is_misread = count > 0;
+    if (count == 1 && size < sizeof text) {
+        memcpy(text, name, size);
+        text[size] = '\0';
+        is_misread = !weir_name_matches(&found->name, text);
+    }
+    weir_lock_release(&engine->catalog_lock);
+    return is_misread;
+}
+
 /* ---- shape ---------------------------------------------------------------------------------- */
 
 static Status copy_text(Arena *arena, const char *text, const char **out, Error *err)

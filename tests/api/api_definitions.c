@@ -100,11 +100,55 @@ static void test_imports(void **state)
     free(directory);
 }
 
+/* Views of one name in several schemas, and names with a schema that has no such view. */
+static void test_schemas(void **state)
+{
+    WeirDb *const db = api_open(NULL);
+    (void)state;
+    run(db,
+        "CREATE SCHEMA one; CREATE SCHEMA \"t w\"; CREATE TABLE t (a INTEGER);"
+        "CREATE TABLE one.r (v INTEGER); INSERT INTO one.r VALUES (9); INSERT INTO t VALUES (1);"
+        "CREATE MATERIALIZED VIEW one.v AS SELECT a + 10 AS a FROM t");
+    gives(db, "FROM v", "11\n");
+    gives(db, "FROM one.v, memory.one.v AS w", "11|11\n");
+    fails(db, "FROM \"t w\".v", "there is no view \"t w\".v");
+    fails(db, "INSERT INTO t FROM main.v", "there is no view main.v");
+    run(db, "CREATE MATERIALIZED VIEW \"t w\".\"V\" AS SELECT a + 20 AS a FROM t");
+    fails(db, "FROM v", "several schemas have a view v");
+    gives(db, "FROM one.v, \"T w\" . v AS w", "11|21\n");
+    gives(db, "FROM memory.\"t w\".\"v\", LATERAL (SELECT max(a) FROM one.v)", "21|11\n");
+    gives(db, "WITH v AS (SELECT 7 AS a) SELECT v.a, w.a, r.v FROM v, one.v w, one.r r",
+          "7|11|9\n");
+    gives(db, "SELECT 'one.v' AS \"é one.v\" /* FROM one.v */, w.a FROM one.v AS w(a)",
+          "one.v|11\n");
+    run(db, "CREATE TABLE made AS FROM one.v; INSERT INTO made (a) SELECT a FROM \"t w\".v;"
+            "UPDATE made SET a = v.a + made.a FROM one.v WHERE made.a = v.a;"
+            "PREPARE p AS INSERT INTO made SELECT a + ? FROM \"t w\".v; EXECUTE p(100)");
+    gives(db, "FROM made ORDER BY a", "21\n22\n121\n");
+    run(db, "CREATE VIEW plain AS FROM one.v");
+    gives(db, "SELECT plain.a, m.a FROM plain, (FROM \"t w\".v) m", "11|21\n");
+    run(db,
+        "CREATE MATERIALIZED VIEW united AS SELECT a FROM one.v UNION ALL SELECT a FROM \"t w\".v;"
+        "INSERT INTO t VALUES (2); REFRESH MATERIALIZED VIEW united");
+    gives(db, "SELECT sum(a) FROM united", "66\n");
+    gives(db, "FROM dbsp_verify('united')", "ok|NULL\n");
+    gives(db, "SELECT sql LIKE '%FROM one.v %' FROM dbsp_views() WHERE view = 'united'", "true\n");
+    fails(db, "CREATE MATERIALIZED VIEW none AS FROM none.v", "there is no view none.v");
+    fails(db, "SELECT nosuch FROM one.v", "\"nosuch\" not found");
+    gives(db, "FROM dbsp_exec('CREATE TABLE told AS FROM one.v')", "1|0\n");
+    run(db, "BEGIN; CREATE SCHEMA none; CREATE TABLE none.v (z VARCHAR)");
+    gives(db, "SELECT count(z) FROM none.v", "0\n");
+    run(db, "COMMIT");
+    gives(db, "SELECT count(z) FROM none.v", "0\n");
+    weir_close(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cascades),
         cmocka_unit_test(test_imports),
+        cmocka_unit_test(test_schemas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
