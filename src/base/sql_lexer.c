@@ -187,6 +187,16 @@ bool weir_sql_token_is(const SqlToken *token, const char *word)
     return !token->is_label && size == strlen(word) && strncasecmp(token->start, word, size) == 0;
 }
 
+bool weir_sql_token_is_one_of(const SqlToken *token, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (weir_sql_token_is(token, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool weir_sql_token_next(SqlToken *token)
 {
     const uint32_t depth = token->depth;

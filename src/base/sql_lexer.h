@@ -34,6 +34,8 @@ bool weir_sql_token_next(SqlToken *token);
 /* Without case. Where any word is a name, it is none of the language's. */
 bool weir_sql_token_is(const SqlToken *token, const char *word);
 
+bool weir_sql_token_is_one_of(const SqlToken *token, const char *const *words, size_t count);
+
 /* A word or a quoted name. */
 bool weir_sql_token_is_name(const SqlToken *token);
 

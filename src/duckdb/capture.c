@@ -166,8 +166,10 @@ static void take_views(Capture *capture)
     }
 }
 
-static Status execute_attach(Capture *capture, const char *sql, CapturedResult *out, Error *err)
+static Status execute_attach(Capture *capture, const char *sql, const WriteShape *shape,
+                             CapturedResult *out, Error *err)
 {
+    WEIR_TRY(weir_capture_check_detach(capture, shape->target, err));
     WEIR_TRY(execute_session(capture, sql, out, err));
     take_views(capture);
     return WEIR_OK;
@@ -407,7 +409,7 @@ static Status execute(Capture *capture, const char *sql, CapturedResult *out, Er
     case WRITE_COMMIT: return execute_finish(capture, sql, true, out, err);
     case WRITE_ROLLBACK: return execute_finish(capture, sql, false, out, err);
     case WRITE_SESSION: return execute_session(capture, sql, out, err);
-    case WRITE_ATTACH: return execute_attach(capture, sql, out, err);
+    case WRITE_ATTACH: return execute_attach(capture, sql, &shape, out, err);
     case WRITE_CREATE: return execute_create(capture, sql, &shape, out, err);
     case WRITE_DEFINITION: return execute_definition(capture, sql, &shape, out, err);
     case WRITE_UNKNOWN: return execute_unknown(capture, sql, out, err);

@@ -14,6 +14,7 @@
 typedef struct Check {
     Capture *capture;
     bool is_cascade;
+    SqlSpan detached; /* DETACH: the database */
     Arena arena;
     const TableName *looked; /* the table of the last look, and what it found */
     Status found;
@@ -219,30 +220,46 @@ static Status check_schemas(Check *check, Error *err)
 
 /* ---- DETACH ----------------------------------------------------------------------------------- */
 
-/* user: the span that writes the database's name. */
-static Status check_detached(void *user, const FollowedTable *table, Error *err)
+static Status refuse_detach(const TableName *view, Error *err)
 {
-    const SqlSpan *const database = user;
-    if (weir_name_is_written(database->start, database->size, table->name->catalog)) {
-        weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s reads table %s of database %s",
-                       table->view->name, table->name->name, table->name->catalog);
-    } else if (weir_name_is_written(database->start, database->size, table->view->catalog)) {
-        weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s is kept in database %s",
-                       table->view->name, table->view->catalog);
-    } else {
-        return WEIR_OK;
-    }
-    weir_error_hint(err, "DROP MATERIALIZED VIEW %s first", table->view->name);
+    weir_error_hint(err, "DROP MATERIALIZED VIEW %s first", view->name);
     return err->code;
 }
 
-static Status check_detach(Capture *capture, const WriteShape *shape, Error *err)
+/* user: the span that writes the database's name. */
+static Status check_read(void *user, const FollowedTable *table, Error *err)
 {
-    SqlSpan database = shape->target;
-    if (shape->kind != WRITE_DEFINITION || database.start == NULL) {
+    const SqlSpan *const database = user;
+    if (!weir_name_is_written(database->start, database->size, table->name->catalog)) {
         return WEIR_OK;
     }
-    return weir_engine_visit_followed(capture->database->engine, check_detached, &database, err);
+    weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s reads table %s of database %s",
+                   table->view->name, table->name->name, table->name->catalog);
+    return refuse_detach(table->view, err);
+}
+
+static Status check_kept(Check *check, const TableName *view, Error *err)
+{
+    if (!weir_name_is_written(check->detached.start, check->detached.size, view->catalog)) {
+        return WEIR_OK;
+    }
+    weir_error_set(err, WEIR_ERR_HAS_DEPENDENTS, "view %s is kept in database %s", view->name,
+                   view->catalog);
+    return refuse_detach(view, err);
+}
+
+Status weir_capture_check_detach(Capture *capture, SqlSpan database, Error *err)
+{
+    static const char SQL[] = "SELECT catalog, schema, view FROM system.main.dbsp_views()";
+    Check check = {.capture = capture, .detached = database};
+    if (database.start == NULL) {
+        return WEIR_OK;
+    }
+    WEIR_TRY(weir_engine_visit_followed(capture->database->engine, check_read, &database, err));
+    weir_arena_init(&check.arena, capture->mem, 0);
+    const Status status = visit_views(&check, SQL, check_kept, err);
+    weir_arena_deinit(&check.arena);
+    return status;
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */
@@ -273,7 +290,9 @@ Status weir_capture_define(Capture *capture, const char *sql, const WriteShape *
 {
     Check check = {.capture = capture, .is_cascade = shape->is_cascade};
     const bool is_alone = !capture->is_in_transaction;
-    WEIR_TRY(check_detach(capture, shape, err));
+    if (shape->kind == WRITE_DEFINITION) {
+        WEIR_TRY(weir_capture_check_detach(capture, shape->target, err));
+    }
     weir_arena_init(&check.arena, capture->mem, 0);
     Status status = is_alone ? weir_query_run(capture->connection, "BEGIN", err) : WEIR_OK;
     if (status == WEIR_OK) {

@@ -123,6 +123,9 @@ bool weir_capture_is_view_name(const Capture *capture, SqlSpan name);
 /* Drops the views that went with what the committed transaction dropped. */
 void weir_capture_drop_views(const Capture *capture);
 
+/* Refuses to take away a database that views read or are kept in. */
+Status weir_capture_check_detach(Capture *capture, SqlSpan database, Error *err) WEIR_MUST_CHECK;
+
 /* Runs a statement that may alter or drop tables, or take the name of a view. */
 Status weir_capture_define(Capture *capture, const char *sql, const WriteShape *shape,
                            CapturedResult *out, Error *err) WEIR_MUST_CHECK;

@@ -14,16 +14,6 @@ static SqlSpan span_of(const char *start, const char *end)
     return (SqlSpan){.start = start, .size = (size_t)(end - start)};
 }
 
-static bool is_one_of(const SqlToken *token, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (weir_sql_token_is(token, words[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The next token, if it is that word. */
 static bool take(SqlToken *token, const char *word)
 {
@@ -77,7 +67,7 @@ static void take_alias(SqlToken *token, const char *const *clauses, size_t count
     const bool has_as = take(token, "as");
     next = *token;
     if (weir_sql_token_next(&next) && weir_sql_token_is_name(&next) &&
-        (has_as || !is_one_of(&next, clauses, count))) {
+        (has_as || !weir_sql_token_is_one_of(&next, clauses, count))) {
         *token = next;
         shape->alias = span_of(next.start, next.end);
     }
@@ -85,31 +75,6 @@ static void take_alias(SqlToken *token, const char *const *clauses, size_t count
 }
 
 /* ---- clauses ---------------------------------------------------------------------------------- */
-
-/* Words before a bracket that are no functions. */
-static bool is_operator_word(const SqlToken *token)
-{
-    static const char *const WORDS[] = {"and", "or",   "not",  "in",   "is",   "like", "ilike",
-                                        "on",  "then", "else", "when", "case", "as",   "between"};
-    return is_one_of(token, WORDS, WEIR_ARRAY_COUNT(WORDS));
-}
-
-bool weir_sql_span_is_plain(SqlSpan span)
-{
-    static const char *const QUERIES[] = {"select", "from", "values", "pivot", "tablesample"};
-    SqlToken token = {.end = span.start};
-    bool may_be_call = false;
-    while (span.start != NULL && token.end < span.start + span.size &&
-           weir_sql_token_next(&token)) {
-        const bool is_name = weir_sql_token_is_name(&token);
-        if ((may_be_call && *token.start == '(') ||
-            (is_name && is_one_of(&token, QUERIES, WEIR_ARRAY_COUNT(QUERIES)))) {
-            return false;
-        }
-        may_be_call = is_name && !is_operator_word(&token);
-    }
-    return true;
-}
 
 typedef enum Clause {
     CLAUSE_SET,
@@ -403,7 +368,8 @@ static bool take_action(SqlToken *token, WriteShape *shape)
             (ConditionPlace){.condition = condition, .keyword = "AND"};
         return true;
     }
-    return weir_sql_token_next(token) && is_one_of(token, OTHERS, WEIR_ARRAY_COUNT(OTHERS));
+    return weir_sql_token_next(token) &&
+           weir_sql_token_is_one_of(token, OTHERS, WEIR_ARRAY_COUNT(OTHERS));
 }
 
 /* MERGE INTO target USING ... WHEN ... [RETURNING ...] */
@@ -453,7 +419,7 @@ static bool skip_with(SqlToken *token)
     static const char *const VERBS[] = {"select", "from",  "values", "insert", "update",
                                         "delete", "merge", "pivot",  "unpivot"};
     while (weir_sql_token_next(token)) {
-        if (token->depth == 0 && is_one_of(token, VERBS, WEIR_ARRAY_COUNT(VERBS))) {
+        if (token->depth == 0 && weir_sql_token_is_one_of(token, VERBS, WEIR_ARRAY_COUNT(VERBS))) {
             return true;
         }
     }
@@ -520,6 +486,27 @@ static void read_detach(SqlToken token, WriteShape *shape)
     }
 }
 
+/* ATTACH OR REPLACE [DATABASE] 'path' [AS name]: without a name it is that of the file. */
+static void read_attach(SqlToken token, WriteShape *shape)
+{
+    shape->kind = WRITE_ATTACH;
+    if (!take(&token, "or") || !take(&token, "replace")) {
+        return;
+    }
+    (void)take(&token, "database");
+    if (!weir_sql_token_next(&token)) {
+        return;
+    }
+    const char *start = token.start + 1;
+    for (const char *c = start; c < token.end; c++) {
+        start = *c == '/' ? c + 1 : start;
+    }
+    shape->target = span_of(start, start + strcspn(start, ".'"));
+    if (take(&token, "as")) {
+        (void)take_name(&token, &shape->target);
+    }
+}
+
 /* EXPLAIN ANALYZE runs what it explains. CALL can do anything, but our own functions change no
  * table. */
 static WriteKind kind_of_special(const SqlToken *verb)
@@ -543,16 +530,16 @@ static WriteKind kind_of_other(const SqlToken *verb)
         const char *word;
         WriteKind kind;
     } WORDS[] = {
-        {"select", WRITE_NONE},     {"from", WRITE_NONE},         {"values", WRITE_NONE},
-        {"table", WRITE_NONE},      {"pivot", WRITE_NONE},        {"unpivot", WRITE_NONE},
-        {"show", WRITE_NONE},       {"describe", WRITE_NONE},     {"desc", WRITE_NONE},
-        {"summarize", WRITE_NONE},  {"export", WRITE_NONE},       {"analyze", WRITE_NONE},
-        {"checkpoint", WRITE_NONE}, {"force", WRITE_NONE},        {"vacuum", WRITE_NONE},
-        {"comment", WRITE_NONE},    {"install", WRITE_NONE},      {"load", WRITE_SESSION},
-        {"attach", WRITE_ATTACH},   {"use", WRITE_SESSION},       {"set", WRITE_SESSION},
-        {"reset", WRITE_SESSION},   {"drop", WRITE_DEFINITION},   {"alter", WRITE_DEFINITION},
-        {"begin", WRITE_BEGIN},     {"start", WRITE_BEGIN},       {"commit", WRITE_COMMIT},
-        {"end", WRITE_COMMIT},      {"rollback", WRITE_ROLLBACK}, {"abort", WRITE_ROLLBACK},
+        {"select", WRITE_NONE},       {"from", WRITE_NONE},        {"values", WRITE_NONE},
+        {"table", WRITE_NONE},        {"pivot", WRITE_NONE},       {"unpivot", WRITE_NONE},
+        {"show", WRITE_NONE},         {"describe", WRITE_NONE},    {"desc", WRITE_NONE},
+        {"summarize", WRITE_NONE},    {"export", WRITE_NONE},      {"analyze", WRITE_NONE},
+        {"checkpoint", WRITE_NONE},   {"force", WRITE_NONE},       {"vacuum", WRITE_NONE},
+        {"comment", WRITE_NONE},      {"install", WRITE_NONE},     {"load", WRITE_SESSION},
+        {"use", WRITE_SESSION},       {"set", WRITE_SESSION},      {"reset", WRITE_SESSION},
+        {"drop", WRITE_DEFINITION},   {"alter", WRITE_DEFINITION}, {"begin", WRITE_BEGIN},
+        {"start", WRITE_BEGIN},       {"commit", WRITE_COMMIT},    {"end", WRITE_COMMIT},
+        {"rollback", WRITE_ROLLBACK}, {"abort", WRITE_ROLLBACK},
     };
     for (size_t i = 0; i < WEIR_ARRAY_COUNT(WORDS); i++) {
         if (weir_sql_token_is(verb, WORDS[i].word)) {
@@ -571,7 +558,7 @@ WriteShape weir_write_shape(const char *sql)
         {"insert", read_insert},     {"update", read_update},   {"delete", read_delete},
         {"truncate", read_truncate}, {"merge", read_merge},     {"copy", read_copy},
         {"prepare", read_prepare},   {"execute", read_execute}, {"deallocate", read_deallocate},
-        {"create", read_create},     {"detach", read_detach},
+        {"create", read_create},     {"detach", read_detach},   {"attach", read_attach},
     };
     WriteShape shape = {.kind = WRITE_UNKNOWN};
     SqlToken token = {.end = sql};

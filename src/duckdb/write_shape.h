@@ -21,8 +21,8 @@ typedef enum WriteKind {
     WRITE_EXECUTE,    /* runs the statement of the name target, with the arguments behind it */
     WRITE_DEALLOCATE, /* forgets it; no target: all of them */
     WRITE_SESSION,    /* changes what names mean, and no table: SET, USE */
-    WRITE_ATTACH,     /* the same, by a database that may keep views */
-    WRITE_CREATE,     /* makes the target: CREATE TABLE */
+    WRITE_ATTACH, /* the same, by a database that may keep views; OR REPLACE takes the target away */
+    WRITE_CREATE, /* makes the target: CREATE TABLE */
     /* May take tables away, alter them, or change what a definition means: DROP, ALTER, CREATE OR
      * REPLACE, CREATE VIEW, CREATE MACRO; DETACH, whose target is the database. */
     WRITE_DEFINITION,

@@ -465,8 +465,14 @@ static void test_detach(void **state)
     fails(db, "DETACH DATABASE x", "view kept is kept in database x");
     exactly(db, "INSERT INTO \"o b\".t VALUES (1)");
     gives(db, "SELECT * FROM of_o", "1\n");
+    fails(db, "ATTACH OR REPLACE ':memory:' AS \"o B\"", "view of_o reads table t of database o b");
+    fails(db, "ATTACH OR REPLACE DATABASE 'nosuch/x.db'", "view kept is kept in database x");
+    run(db, "ATTACH OR REPLACE ':memory:' AS y; ATTACH OR REPLACE ':memory:' AS y (TYPE duckdb)");
     run(db, "DROP MATERIALIZED VIEW of_o; DETACH DATABASE \"o b\"");
-    run(db, "DROP MATERIALIZED VIEW kept; DETACH x");
+    run(db,
+        "DROP MATERIALIZED VIEW kept; CREATE MATERIALIZED VIEW x.reads_none AS SELECT 1 AS one");
+    fails(db, "DETACH x", "view reads_none is kept in database x");
+    run(db, "CREATE TABLE x.still_there (a INTEGER); DROP MATERIALIZED VIEW reads_none; DETACH x");
 }
 
 /* A table that begins to be followed while a transaction has rows of it. */
