@@ -25,18 +25,17 @@ static Status inner_push(Op *op, size_t port, const Batch *batch, Step *step, Er
     WEIR_TRY(weir_join_split(&self->join, port, &all, &step->scratch, &delta, &others, err));
     JoinTrace *partner = &self->traces[1 - port];
     const JoinPairs pairs = {.port = port, .batch = &delta, .partner = partner};
-    WEIR_TRY(weir_arrangement_settle(partner->arrangement, err));
+    WEIR_TRY(weir_join_trace_settle(partner, err));
     WEIR_TRY(weir_join_emit_pairs(&self->join, &pairs, step, err));
-    return step->is_first ? weir_join_trace_load(&self->traces[port], &delta, err)
-                          : weir_join_trace_apply(&self->traces[port], &delta, err);
+    return weir_join_trace_add(&self->traces[port], &delta, step, err);
 }
 
 static Status inner_flush(Op *op, Step *step, Error *err)
 {
     WEIR_UNUSED(step);
     InnerJoin *self = WEIR_DOWNCAST(InnerJoin, op);
-    WEIR_TRY(weir_arrangement_settle(self->traces[0].arrangement, err));
-    return weir_arrangement_settle(self->traces[1].arrangement, err);
+    WEIR_TRY(weir_join_trace_settle(&self->traces[0], err));
+    return weir_join_trace_settle(&self->traces[1], err);
 }
 
 static void inner_end_step(Op *op)

@@ -427,7 +427,7 @@ static Status add_left(MarkJoin *self, const JoinBatch *delta, Step *step, Error
     WEIR_TRY(find_marks(self, delta->columns, delta->count, arena, &marks, err));
     const JoinHalf left = {.batch = delta};
     WEIR_TRY(emit_marked(self, &left, marks.now, delta->weights, delta->count, step, err));
-    WEIR_TRY(weir_join_trace_apply(&self->left, delta, err));
+    WEIR_TRY(weir_join_trace_add(&self->left, delta, step, err));
     if (self->keys.arrangement == NULL) {
         return WEIR_OK;
     }
@@ -439,7 +439,7 @@ static Status add_left(MarkJoin *self, const JoinBatch *delta, Step *step, Error
         columns[k] = delta->columns[self->key_columns[k]];
     }
     const JoinBatch keys = {.count = delta->count, .columns = columns, .weights = delta->weights};
-    return weir_join_trace_apply(&self->keys, &keys, err);
+    return weir_join_trace_add(&self->keys, &keys, step, err);
 }
 
 static Status mark_flush(Op *op, Step *step, Error *err)
@@ -460,7 +460,8 @@ static Status mark_flush(Op *op, Step *step, Error *err)
         WEIR_TRY(add_left(self, &at->batch, step, err));
         weir_arena_release(&step->scratch, start);
     }
-    return WEIR_OK;
+    WEIR_TRY(weir_join_trace_settle(&self->left, err));
+    return self->keys.arrangement == NULL ? WEIR_OK : weir_join_trace_settle(&self->keys, err);
 }
 
 static void mark_end_step(Op *op)

@@ -18,7 +18,8 @@
  * Rows with a NULL in a key that is not null safe never have a partner: they pass at push, extended
  * if their side is kept, and are never stored.
  * State: an arrangement of each side by key. For the length of a step: the keys whose rows changed,
- * with their old number of rows and the change of it.
+ * with their old number of rows and the change of it. In the first step no row is old: each side is
+ * loaded, and settled when all of it is there.
  * Cost of a step: O(delta + pairs + rows that gain or lose their last partner). */
 #include "op/op_join_priv.h"
 
@@ -184,7 +185,7 @@ static Status add_right(OuterJoin *self, const JoinBatch *delta, Step *step, Err
 {
     const JoinPairs pairs = {.port = 1, .batch = delta, .partner = &self->traces[0]};
     WEIR_TRY(weir_join_emit_pairs(&self->join, &pairs, step, err));
-    return weir_join_trace_apply(&self->traces[1], delta, err);
+    return weir_join_trace_add(&self->traces[1], delta, step, err);
 }
 
 /* Part 3: a delta of the left side meets the new right rows. */
@@ -202,7 +203,7 @@ static Status add_left(OuterJoin *self, const JoinBatch *delta, Step *step, Erro
     };
     WEIR_TRY(weir_join_emit_pairs(&self->join, &pairs, step, err));
     WEIR_TRY(emit_unmatched(self, 0, delta, is_matched, step, err));
-    return weir_join_trace_apply(&self->traces[0], delta, err);
+    return weir_join_trace_add(&self->traces[0], delta, step, err);
 }
 
 /* Part 4: rows of a right delta that have no left row at the end of the step. */
@@ -278,7 +279,9 @@ static Status outer_flush(Op *op, Step *step, Error *err)
     if (is_full) {
         WEIR_TRY(visit_pending(self, 1, add_right, step, err));
     }
+    WEIR_TRY(weir_join_trace_settle(&self->traces[1], err));
     WEIR_TRY(visit_pending(self, 0, add_left, step, err));
+    WEIR_TRY(weir_join_trace_settle(&self->traces[0], err));
     if (is_full) {
         WEIR_TRY(visit_pending(self, 1, extend_right, step, err));
     }

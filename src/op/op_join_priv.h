@@ -136,11 +136,11 @@ Status weir_join_trace_init(JoinTrace *trace, const JoinOp *join, const RowLayou
                             Error *err) WEIR_MUST_CHECK;
 void weir_join_trace_deinit(JoinTrace *trace);
 
-/* Adds the batch. */
-Status weir_join_trace_apply(JoinTrace *trace, const JoinBatch *batch, Error *err) WEIR_MUST_CHECK;
-
-/* The same in a first step; the trace must be settled before it is read. */
-Status weir_join_trace_load(JoinTrace *trace, const JoinBatch *batch, Error *err) WEIR_MUST_CHECK;
+/* Adds the batch. In a first step it is loaded: the trace must be settled before it is read, and at
+ * the end of the step. */
+Status weir_join_trace_add(JoinTrace *trace, const JoinBatch *batch, const Step *step,
+                           Error *err) WEIR_MUST_CHECK;
+Status weir_join_trace_settle(JoinTrace *trace, Error *err) WEIR_MUST_CHECK;
 
 /* What weir_join_emit_pairs pairs. */
 typedef struct JoinPairs {

@@ -187,19 +187,22 @@ void weir_join_trace_deinit(JoinTrace *trace)
     *trace = (JoinTrace){0};
 }
 
-Status weir_join_trace_apply(JoinTrace *trace, const JoinBatch *batch, Error *err)
+Status weir_join_trace_add(JoinTrace *trace, const JoinBatch *batch, const Step *step, Error *err)
 {
     if (batch->count == 0) {
         return WEIR_OK;
+    }
+    if (step->is_first) {
+        return weir_arrangement_load(trace->arrangement, batch->columns, batch->weights,
+                                     batch->count, err);
     }
     return weir_arrangement_apply(trace->arrangement, batch->columns, NULL, batch->weights,
                                   batch->count, err);
 }
 
-Status weir_join_trace_load(JoinTrace *trace, const JoinBatch *batch, Error *err)
+Status weir_join_trace_settle(JoinTrace *trace, Error *err)
 {
-    return weir_arrangement_load(trace->arrangement, batch->columns, batch->weights, batch->count,
-                                 err);
+    return weir_arrangement_settle(trace->arrangement, err);
 }
 
 /* --- output ---------------------------------------------------------------------------------- */

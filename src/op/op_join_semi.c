@@ -103,7 +103,7 @@ static Status add_left(SemiJoin *self, const JoinBatch *delta, Step *step, Error
     }
     const JoinHalf halves[2] = {{.batch = &shown}, {0}};
     WEIR_TRY(weir_join_emit(&self->join, halves, NULL, shown.weights, shown.count, step, err));
-    return weir_join_trace_apply(&self->left, delta, err);
+    return weir_join_trace_add(&self->left, delta, step, err);
 }
 
 static Status semi_flush(Op *op, Step *step, Error *err)
@@ -118,7 +118,7 @@ static Status semi_flush(Op *op, Step *step, Error *err)
         WEIR_TRY(add_left(self, &at->batch, step, err));
         weir_arena_release(&step->scratch, start);
     }
-    return WEIR_OK;
+    return weir_join_trace_settle(&self->left, err);
 }
 
 static void semi_end_step(Op *op)
