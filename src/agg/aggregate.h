@@ -36,6 +36,7 @@ typedef struct AccumulatorInput {
     const int64_t *weights; /* by place */
     Row *const *rows;       /* by place: the group row */
     Row *lone;              /* not NULL: all rows are this one */
+    bool is_first;          /* in the first step: what settle brings up to date may wait for it */
 } AccumulatorInput;
 
 typedef struct Accumulator Accumulator;

@@ -19,8 +19,10 @@ static Status extreme_update(Accumulator *self, const AccumulatorInput *in, Erro
         const size_t place = in->selection == NULL ? i : in->selection[i];
         sets[place] = state_at(in->rows[place], self->hidden);
     }
-    return weir_ordered_set_add_batch(self->space, sets, in->arg, in->selection, in->weights,
-                                      in->count, err);
+    return in->is_first ? weir_ordered_set_load_batch(self->space, sets, in->arg, in->selection,
+                                                      in->weights, in->count, err)
+                        : weir_ordered_set_add_batch(self->space, sets, in->arg, in->selection,
+                                                     in->weights, in->count, err);
 }
 
 static Status open_space(Accumulator *self, const LogicalType *type, Error *err)
@@ -83,7 +85,8 @@ static Status extreme_settle(const Accumulator *self, Row *const *rows, size_t c
         if (i + EXTREME_PREFETCH < count) {
             weir_ordered_set_prefetch(space, state_at(rows[i + EXTREME_PREFETCH], self->hidden));
         }
-        const OrderedSet *set = state_at(rows[i], self->hidden);
+        OrderedSet *set = state_at(rows[i], self->hidden);
+        WEIR_TRY(weir_ordered_set_settle(space, set, err));
         WEIR_TRY(weir_ordered_set_verify(space, set, err));
         const void *value =
             of_last ? weir_ordered_set_max(space, set) : weir_ordered_set_min(space, set);

@@ -289,8 +289,9 @@ static Status keep_changes(AggregateCalls *self, CallInput *input, Row *const *r
 }
 
 static Status update_input(AggregateCalls *self, CallInput *input, const Batch *batch,
-                           Row *const *rows, Row *lone, Arena *arena, Error *err)
+                           Row *const *rows, Row *lone, Step *step, Error *err)
 {
+    Arena *const arena = &step->scratch;
     CallRows taking = {0};
     WEIR_TRY(find_rows(input, batch, arena, &taking, err));
     if (input->is_distinct && taking.count > 0) {
@@ -306,6 +307,7 @@ static Status update_input(AggregateCalls *self, CallInput *input, const Batch *
         .weights = taking.weights,
         .rows = rows,
         .lone = lone,
+        .is_first = step->is_first,
     };
     for (size_t i = 0; i < input->accumulator_count; i++) {
         Accumulator *accumulator = &input->accumulators[i];
@@ -315,12 +317,12 @@ static Status update_input(AggregateCalls *self, CallInput *input, const Batch *
 }
 
 Status weir_aggregate_calls_update(AggregateCalls *self, const Batch *batch, Row *const *rows,
-                                   Row *lone, Arena *arena, Error *err)
+                                   Row *lone, Step *step, Error *err)
 {
     for (size_t i = 0; i < self->input_count; i++) {
-        const ArenaMark mark = weir_arena_mark(arena);
-        WEIR_TRY(update_input(self, &self->inputs[i], batch, rows, lone, arena, err));
-        weir_arena_release(arena, mark);
+        const ArenaMark mark = weir_arena_mark(&step->scratch);
+        WEIR_TRY(update_input(self, &self->inputs[i], batch, rows, lone, step, err));
+        weir_arena_release(&step->scratch, mark);
     }
     return WEIR_OK;
 }

@@ -10,6 +10,7 @@
 #define WEIR_OP_AGGREGATE_CALLS_H
 
 #include "agg/aggregate.h"
+#include "circuit/circuit.h"
 #include "agg/distinct_set.h"
 #include "op/op.h"
 
@@ -57,7 +58,7 @@ void weir_aggregate_calls_place(AggregateCalls *self, size_t state_offset);
 
 /* Adds a batch to the states of its group rows. lone: not NULL = the row of all of them. */
 Status weir_aggregate_calls_update(AggregateCalls *self, const Batch *batch, Row *const *rows,
-                                   Row *lone, Arena *arena, Error *err) WEIR_MUST_CHECK;
+                                   Row *lone, Step *step, Error *err) WEIR_MUST_CHECK;
 
 /* The end of a step's input: checks, and brings the shown parts of touched rows up to date. */
 Status weir_aggregate_calls_check(const AggregateCalls *self, Error *err) WEIR_MUST_CHECK;

@@ -48,8 +48,7 @@ static Status aggregate_push(Op *op, size_t port, const Batch *batch, Step *step
     AggregateOp *self = WEIR_DOWNCAST(AggregateOp, op);
     Row *rows[BATCH_CAPACITY];
     WEIR_TRY(weir_group_table_apply(&self->groups, batch, &step->scratch, rows, err));
-    return weir_aggregate_calls_update(&self->calls, batch, rows, self->groups.lone, &step->scratch,
-                                       err);
+    return weir_aggregate_calls_update(&self->calls, batch, rows, self->groups.lone, step, err);
 }
 
 static bool is_there(const AggregateOp *self, int64_t weight)

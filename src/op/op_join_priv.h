@@ -138,8 +138,8 @@ void weir_join_trace_deinit(JoinTrace *trace);
 
 /* Adds the batch. In a first step it is loaded: the trace must be settled before it is read, and at
  * the end of the step. */
-Status weir_join_trace_add(JoinTrace *trace, const JoinBatch *batch, const Step *step,
-                           Error *err) WEIR_MUST_CHECK;
+Status weir_join_trace_add(JoinTrace *trace, const JoinBatch *batch, const Step *step, Error *err)
+    WEIR_MUST_CHECK;
 Status weir_join_trace_settle(JoinTrace *trace, Error *err) WEIR_MUST_CHECK;
 
 /* What weir_join_emit_pairs pairs. */

@@ -404,6 +404,11 @@ static void change_entry(BTreeSpace *space, BTree *tree, const BTreeCursor *curs
     }
 }
 
+static Status weight_error(Error *err)
+{
+    return weir_error_set(err, WEIR_ERR_WEIGHT, "the values of a group weigh too much");
+}
+
 Status weir_btree_add(BTreeSpace *space, BTree *tree, const BTreeKey *key, uint32_t ref,
                       int64_t weight, BTreeChange *change, Error *err)
 {
@@ -424,7 +429,7 @@ Status weir_btree_add(BTreeSpace *space, BTree *tree, const BTreeKey *key, uint3
     bool overflows = weir_add_i64(change->before, weight, &change->after);
     overflows |= weir_add_i64(tree->weight, weight, &total);
     if (overflows) {
-        return weir_error_set(err, WEIR_ERR_WEIGHT, "the values of a group weigh too much");
+        return weight_error(err);
     }
     if (is_there) {
         tree->weight = total;
@@ -434,6 +439,51 @@ Status weir_btree_add(BTreeSpace *space, BTree *tree, const BTreeKey *key, uint3
     BTreeEntry entry = {.ref = ref, .weight = weight};
     memcpy(entry.words, key->words, sizeof entry.words);
     WEIR_TRY(insert_entry(space, tree, &cursor, &entry, err));
+    tree->weight = total;
+    return WEIR_OK;
+}
+
+/* Fills the leaf of a cursor that stands at its end. Returns how many entries it had room for. */
+static size_t fill_leaf(const BTreeSpace *space, BTree *tree, const BTreeCursor *cursor,
+                        const BTreeEntry *entries, size_t count)
+{
+    BTreeNode *leaf = weir_btree_node(space, cursor->nodes[0]);
+    const size_t filled = WEIR_MIN(count, (size_t)(space->capacity - leaf->count));
+    int64_t weight = 0;
+    for (size_t i = 0; i < filled; i++) {
+        weir_btree_write_key(space, leaf, leaf->count, entries[i].words);
+        weir_btree_counts(space, leaf)[leaf->count] = entries[i].weight;
+        weir_btree_refs(space, leaf)[leaf->count] = entries[i].ref;
+        weir_btree_count_add(&weight, entries[i].weight);
+        leaf->count++;
+    }
+    for (uint32_t level = 1; level <= cursor->height; level++) {
+        BTreeNode *node = weir_btree_node(space, cursor->nodes[level]);
+        weir_btree_count_add(&weir_btree_counts(space, node)[cursor->places[level]], weight);
+    }
+    tree->count += filled;
+    return filled;
+}
+
+Status weir_btree_append(BTreeSpace *space, BTree *tree, const BTreeEntry *entries, size_t count,
+                         Error *err)
+{
+    int64_t total = tree->weight;
+    for (size_t i = 0; i < count; i++) {
+        if (weir_add_i64(total, entries[i].weight, &total)) {
+            return weight_error(err);
+        }
+    }
+    for (size_t i = 0; i < count;) {
+        BTreeCursor cursor;
+        weir_btree_seek_end(space, tree, true, &cursor);
+        const size_t filled =
+            tree->root == 0 ? 0 : fill_leaf(space, tree, &cursor, entries + i, count - i);
+        if (filled == 0) {
+            WEIR_TRY(insert_entry(space, tree, &cursor, &entries[i], err));
+        }
+        i += WEIR_MAX(filled, (size_t)1);
+    }
     tree->weight = total;
     return WEIR_OK;
 }

@@ -59,6 +59,11 @@ typedef struct BTreeChange {
 Status weir_btree_add(BTreeSpace *space, BTree *tree, const BTreeKey *key, uint32_t ref,
                       int64_t weight, BTreeChange *change, Error *err) WEIR_MUST_CHECK;
 
+/* Adds entries, of weights that are not 0, behind all others: their keys rise, and are larger than
+ * those that are there. Fails as weir_btree_add does, with a part of them added. */
+Status weir_btree_append(BTreeSpace *space, BTree *tree, const BTreeEntry *entries, size_t count,
+                         Error *err) WEIR_MUST_CHECK;
+
 /* Summed weight of the entries before the key. */
 int64_t weir_btree_rank(const BTreeSpace *space, const BTree *tree, const BTreeKey *key);
 

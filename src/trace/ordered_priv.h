@@ -49,6 +49,11 @@ typedef struct OrderedTree {
     BTree tree;
     size_t negative_count;              /* entries */
     uint64_t shown[3][BTREE_WORDS_MAX]; /* what min, max, select returned last, raw */
+    RowRef loaded;                      /* the last piece of the list of loaded values; 0 = there is
+                                           none, else the tree is empty */
+    uint64_t loaded_weight;             /* of the list, without signs: at most INT32_MAX */
+    size_t loaded_count;                /* values */
+    size_t next_check;                  /* of them, at which the list is sorted */
 } OrderedTree;
 
 /* A value on its way into a set. */
@@ -123,6 +128,9 @@ static inline OrderedBlock weir_ordered_block(const OrderedSpace *space, const O
     block.weights = (int32_t *)(void *)rest;
     return block;
 }
+
+/* Changes the form of a tree that has few entries, or none. */
+void weir_ordered_tree_shrink(OrderedSpace *space, OrderedSet *set);
 
 /* Decides how values of the space's type are kept. */
 void weir_ordered_space_shape(OrderedSpace *space);

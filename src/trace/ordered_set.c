@@ -140,6 +140,7 @@ static Status tree_add(OrderedSpace *space, OrderedTree *tree, const OrderedKey 
 static void tree_free(OrderedSpace *space, OrderedSet *set)
 {
     OrderedTree *tree = weir_ordered_tree(space, set);
+    WEIR_ASSERT(tree->loaded == 0);
     weir_btree_clear(&space->trees, &tree->tree);
     weir_row_store_cancel(&space->store, weir_ordered_ref(set), sizeof *tree);
     *set = (OrderedSet){0};
@@ -202,6 +203,15 @@ static void try_to_block(OrderedSpace *space, OrderedSet *set)
     *set = block;
 }
 
+void weir_ordered_tree_shrink(OrderedSpace *space, OrderedSet *set)
+{
+    if (weir_ordered_tree(space, set)->tree.count == 0) {
+        tree_free(space, set);
+    } else {
+        try_to_block(space, set);
+    }
+}
+
 static Status add_to_tree(OrderedSpace *space, OrderedSet *set, const OrderedKey *key,
                           int64_t weight, Error *err)
 {
@@ -215,11 +225,7 @@ static Status add_to_tree(OrderedSpace *space, OrderedSet *set, const OrderedKey
     }
     if (status == WEIR_OK && change.after == 0) {
         weir_ordered_copy_free(space, change.ref, false);
-        if (tree->tree.count == 0) {
-            tree_free(space, set);
-        } else {
-            try_to_block(space, set);
-        }
+        weir_ordered_tree_shrink(space, set);
     }
     return status;
 }

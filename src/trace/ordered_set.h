@@ -37,6 +37,17 @@ Status weir_ordered_set_add_batch(OrderedSpace *space, OrderedSet *const *sets,
                                   const Vector *values, const uint16_t *selection,
                                   const int64_t *weights, size_t count, Error *err) WEIR_MUST_CHECK;
 
+/* The same for filling: nothing of the sets is told before weir_ordered_set_settle, which must come
+ * before any other call for a set. Equal values may take room each until then, in a bounded number.
+ * After a failure of either the space is fit to be freed only. */
+Status weir_ordered_set_load_batch(OrderedSpace *space, OrderedSet *const *sets,
+                                   const Vector *values, const uint16_t *selection,
+                                   const int64_t *weights, size_t count, Error *err)
+    WEIR_MUST_CHECK;
+
+/* Takes the loaded values into the set; nothing to do if there are none. */
+Status weir_ordered_set_settle(OrderedSpace *space, OrderedSet *set, Error *err) WEIR_MUST_CHECK;
+
 /* Fetches what reading the set will touch; for loops over many sets. */
 void weir_ordered_set_prefetch(const OrderedSpace *space, const OrderedSet *set);
 

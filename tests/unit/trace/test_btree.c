@@ -246,6 +246,44 @@ static void btree_takes_sorted_input(void **state)
     }
 }
 
+static void btree_takes_entries_at_its_end(void **state)
+{
+    (void)state;
+    Random random = {.state = test_seed()};
+    for (uint32_t key_words = 1; key_words <= 2; key_words++) {
+        Fixture *f = fixture_new(key_words, false);
+        for (uint64_t first = 0; f->count < MOST - 200;) {
+            BTreeEntry entries[200];
+            const size_t count = random_below(&random, WEIR_ARRAY_COUNT(entries));
+            for (size_t i = 0; i < count; i++) {
+                first += 1 + random_below(&random, 3);
+                Item item = {.words = {first}, .ref = (uint32_t)first, .weight = 1};
+                item.words[key_words - 1] = first;
+                item.weight += (int64_t)random_below(&random, 3);
+                f->items[f->count] = item;
+                f->count++;
+                entries[i] = (BTreeEntry){.words = {item.words[0], item.words[1]},
+                                          .ref = item.ref,
+                                          .weight = item.weight};
+            }
+            assert_int_equal(weir_btree_append(&f->space, &f->tree, entries, count, &f->world.err),
+                             WEIR_OK);
+            if (random_below(&random, 10) == 0) {
+                check_all(f);
+            }
+        }
+        check_all(f);
+        assert_true(weir_btree_space_bytes(&f->space) < MOST * 34 + 2 * PAGE_BYTES);
+        while (f->count > 0) {
+            Item item = f->items[random_below(&random, f->count)];
+            item.weight = -item.weight;
+            assert_true(add(f, &item));
+        }
+        check_all(f);
+        fixture_free(f);
+    }
+}
+
 static void btree_refuses_weights_out_of_range(void **state)
 {
     (void)state;
@@ -258,6 +296,9 @@ static void btree_refuses_weights_out_of_range(void **state)
                      WEIR_ERR_WEIGHT);
     key.words[0] = 6;
     assert_int_equal(weir_btree_add(&f->space, &f->tree, &key, 0, 1, &change, &f->world.err),
+                     WEIR_ERR_WEIGHT);
+    const BTreeEntry entry = {.words = {6}, .weight = 1};
+    assert_int_equal(weir_btree_append(&f->space, &f->tree, &entry, 1, &f->world.err),
                      WEIR_ERR_WEIGHT);
     check_all(f);
     fixture_free(f);
@@ -293,6 +334,7 @@ int main(void)
         cmocka_unit_test(btree_agrees_with_a_sorted_array),
         cmocka_unit_test(btree_breaks_ties_by_the_callback),
         cmocka_unit_test(btree_takes_sorted_input),
+        cmocka_unit_test(btree_takes_entries_at_its_end),
         cmocka_unit_test(btree_refuses_weights_out_of_range),
         cmocka_unit_test(btree_is_unchanged_when_an_allocation_fails),
     };

@@ -446,6 +446,140 @@ static void ordered_set_is_unchanged_when_an_allocation_fails(void **state)
     }
 }
 
+/* A batch of random values, on every second place if is_selected, to all sets but the first
+ * `spared`. */
+static Status load_some(Fixture *f, Random *random, bool is_selected, size_t spared)
+{
+    static _Alignas(16) char data[BATCH_CAPACITY * 16];
+    static int64_t weights[BATCH_CAPACITY];
+    static uint16_t selection[BATCH_CAPACITY];
+    static OrderedSet *sets[BATCH_CAPACITY];
+    const size_t count = random_below(random, is_selected ? BATCH_CAPACITY / 2 : BATCH_CAPACITY);
+    for (size_t i = 0; i < count; i++) {
+        selection[i] = (uint16_t)(2 * i);
+        const size_t place = is_selected ? selection[i] : i;
+        const size_t set = spared + random_below(random, SETS - spared);
+        const size_t number = random_below(random, set_range(f, set));
+        memcpy(data + place * f->width, f->values[number], f->width);
+        weights[place] = draw_weight(random, f->weights[set][number], false);
+        if (random_below(random, 20000) == 0) {
+            weights[place] = INT64_C(5000000000);
+        }
+        f->weights[set][number] += weights[place];
+        sets[place] = &f->sets[set];
+    }
+    const Vector vector = vector_of(f->type->phys, data);
+    return weir_ordered_set_load_batch(f->space, sets, &vector, is_selected ? selection : NULL,
+                                       weights, count, &f->world.err);
+}
+
+static Status settle_all(Fixture *f)
+{
+    Status status = WEIR_OK;
+    for (size_t set = 0; status == WEIR_OK && set < SETS; set++) {
+        status = weir_ordered_set_settle(f->space, &f->sets[set], &f->world.err);
+    }
+    return status;
+}
+
+static void ordered_set_of_loaded_values_is_that_of_added_ones(void **state)
+{
+    (void)state;
+    Random random = {.state = test_seed()};
+    for (size_t i = 0; i < WEIR_ARRAY_COUNT(all_types); i++) {
+        Fixture *f = fixture_new(all_types[i], &random);
+        for (size_t round = 0; round < 3; round++) {
+            for (size_t batch = 0; batch < 40; batch++) {
+                assert_int_equal(load_some(f, &random, batch % 2 == 0, batch < 30 ? SETS - 2 : 0),
+                                 WEIR_OK);
+            }
+            assert_int_equal(settle_all(f), WEIR_OK);
+            for (size_t set = 0; set < SETS; set++) {
+                check_set(f, set);
+            }
+            weir_ordered_space_end_step(f->space);
+        }
+        churn(f, &random);
+        fixture_free(f);
+    }
+}
+
+/* Values that are loaded and taken back within a step leave nothing. */
+static void ordered_set_forgets_loaded_values_that_went(void **state)
+{
+    (void)state;
+    Random random = {.state = test_seed()};
+    const TypeId types[] = {TYPE_INTEGER, TYPE_VARCHAR, TYPE_HUGEINT};
+    for (size_t t = 0; t < WEIR_ARRAY_COUNT(types); t++) {
+        Fixture *f = fixture_new(types[t], &random);
+        OrderedSet *const set = &f->sets[0];
+        OrderedSet *sets[2] = {set, set};
+        const OrderedSet empty = {{0}};
+        for (size_t i = 0; i < f->count; i++) {
+            assert_int_equal(add(f, 0, i, 1), WEIR_OK);
+            _Alignas(16) char data[2 * 16];
+            const int64_t weights[2] = {INT32_MAX, -INT32_MAX};
+            memcpy(data, f->values[i], f->width);
+            memcpy(data + f->width, f->values[i], f->width);
+            const Vector vector = vector_of(f->type->phys, data);
+            assert_int_equal(weir_ordered_set_load_batch(f->space, sets, &vector, NULL, weights, 2,
+                                                         &f->world.err),
+                             WEIR_OK);
+            assert_int_equal(weir_ordered_set_settle(f->space, set, &f->world.err), WEIR_OK);
+            check_set(f, 0);
+        }
+        OrderedSet *all[VALUES];
+        int64_t weights[VALUES];
+        for (size_t i = 0; i < f->count; i++) {
+            all[i] = &f->sets[1];
+            weights[i] = 1;
+        }
+        for (int round = 0; round < 2; round++) {
+            for (size_t i = 0; i < f->count; i++) {
+                const Vector vector = vector_of(f->type->phys, f->values[i]);
+                assert_int_equal(weir_ordered_set_load_batch(f->space, all, &vector, NULL,
+                                                             weights + i, 1, &f->world.err),
+                                 WEIR_OK);
+                weights[i] = -1;
+            }
+        }
+        assert_int_equal(weir_ordered_set_settle(f->space, &f->sets[1], &f->world.err), WEIR_OK);
+        assert_memory_equal(&f->sets[1], &empty, sizeof empty);
+        fixture_free(f);
+    }
+}
+
+static void ordered_set_is_freed_after_a_load_that_failed(void **state)
+{
+    (void)state;
+    Random random = {.state = test_seed()};
+    const TypeId types[] = {TYPE_INTEGER, TYPE_VARCHAR, TYPE_UHUGEINT};
+    for (size_t t = 0; t < WEIR_ARRAY_COUNT(types); t++) {
+        Fixture *f = fixture_new(types[t], &random);
+        size_t failures = 0;
+        for (size_t nth = 1; nth < 120; nth++) {
+            weir_ordered_space_free(f->space);
+            assert_int_equal(fixture_open(f), WEIR_OK);
+            weir_mem_fail_after(f->world.mem, nth, false);
+            Status status = WEIR_OK;
+            for (size_t batch = 0; status == WEIR_OK && batch < 12; batch++) {
+                status = load_some(f, &random, false, SETS - 2);
+            }
+            if (status == WEIR_OK) {
+                status = settle_all(f);
+            }
+            weir_mem_fail_after(f->world.mem, 0, false);
+            assert_true(status == WEIR_OK || status == WEIR_ERR_NOMEM);
+            failures += status != WEIR_OK;
+            for (size_t set = 0; status == WEIR_OK && set < SETS; set++) {
+                check_set(f, set);
+            }
+        }
+        assert_true(failures > 10);
+        fixture_free(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +590,9 @@ int main(void)
         cmocka_unit_test(ordered_set_of_few_values_costs_little),
         cmocka_unit_test(ordered_set_refuses_weights_out_of_range),
         cmocka_unit_test(ordered_set_is_unchanged_when_an_allocation_fails),
+        cmocka_unit_test(ordered_set_of_loaded_values_is_that_of_added_ones),
+        cmocka_unit_test(ordered_set_forgets_loaded_values_that_went),
+        cmocka_unit_test(ordered_set_is_freed_after_a_load_that_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
