@@ -1,4 +1,6 @@
-/* table_scan.c: a range of row ids at a time, since a result is materialised whole. */
+/* table_scan.c: a result is materialised whole, so a table that is not small is read a range of row
+ * ids at a time. A small one is read without: looking at every row id takes as long as reading two
+ * columns. */
 #include "duckdb/table_scan.h"
 
 #include <stdio.h>
@@ -7,7 +9,10 @@
 #include "duckdb/query.h"
 #include "view/names.h"
 
-enum { SCAN_RANGE_ROWS = 1 << 20 };
+enum {
+    SCAN_ROWS_MIN = 1 << 20,      /* of one query, or all that there are */
+    SCAN_TARGET_BYTES = 64 << 20, /* if there are more rows, of columns of fixed width */
+};
 
 /* One row of up to two numbers: SELECT <what> FROM table <where>. */
 static Status query_numbers_where(DuckHost *host, const char *what, const TableName *name,
@@ -72,7 +77,7 @@ Status weir_table_extent_behind(DuckHost *host, const TableName *name, int64_t l
     return WEIR_OK;
 }
 
-/* SELECT columns FROM table WHERE rowid BETWEEN. The row id stands in for no columns at all. */
+/* SELECT columns FROM table. The row id stands in for no columns at all. */
 static void put_select(Buf *sql, const TableName *name, const Schema *columns)
 {
     weir_buf_puts(sql, columns->count == 0 ? "SELECT rowid" : "SELECT ");
@@ -82,11 +87,24 @@ static void put_select(Buf *sql, const TableName *name, const Schema *columns)
     }
     weir_buf_puts(sql, " FROM ");
     weir_name_put_sql(sql, name);
-    weir_buf_puts(sql, " WHERE rowid BETWEEN ");
 }
 
-static Status visit_range(DuckHost *host, const char *sql, const Schema *columns, Arena *arena,
-                          HostVisit visit, void *user, Error *err)
+/* How many rows one query reads. */
+static int64_t rows_of_query(const Schema *columns)
+{
+    size_t width = 0;
+    for (size_t c = 0; c < columns->count; c++) {
+        if (columns->types[c]->phys == PHYS_STRING) {
+            return SCAN_ROWS_MIN;
+        }
+        width += weir_phys_width(columns->types[c]->phys);
+    }
+    return WEIR_MAX(SCAN_TARGET_BYTES / (int64_t)WEIR_MAX(width, sizeof(int64_t)),
+                    (int64_t)SCAN_ROWS_MIN);
+}
+
+static Status visit_result(DuckHost *host, const char *sql, const Schema *columns, Arena *arena,
+                           HostVisit visit, void *user, Error *err)
 {
     duckdb_result result = {0};
     WEIR_TRY(weir_query(host->scan, sql, WEIR_ERR_HOST, &result, err));
@@ -114,20 +132,29 @@ static Status visit_range(DuckHost *host, const char *sql, const Schema *columns
 Status weir_table_scan(DuckHost *host, const TableName *name, const Schema *columns,
                        HostVisit visit, void *user, Error *err)
 {
+    const int64_t query_rows = rows_of_query(columns);
+    uint64_t row_count = 0;
     TableExtent extent = {0};
     Status status = WEIR_OK;
     Buf sql;
     Arena arena;
-    WEIR_TRY(weir_table_extent(host, name, &extent, err));
+    WEIR_TRY(weir_table_count_rows(host, name, &row_count, err));
     weir_buf_init(&sql, host->mem, SIZE_MAX);
     weir_arena_init(&arena, host->mem, 0);
-    for (int64_t first = 0; first <= extent.last_row; first += SCAN_RANGE_ROWS) {
+    put_select(&sql, name, columns);
+    if (row_count <= (uint64_t)query_rows) {
+        WEIR_CHECK(weir_buf_status(&sql, err));
+        WEIR_CHECK(visit_result(host, sql.data, columns, &arena, visit, user, err));
+        goto done;
+    }
+    WEIR_CHECK(weir_table_extent(host, name, &extent, err));
+    for (int64_t first = 0; first <= extent.last_row; first += query_rows) {
         weir_buf_clear(&sql);
         put_select(&sql, name, columns);
-        weir_buf_printf(&sql, "%lld AND %lld", (long long)first,
-                        (long long)(first + SCAN_RANGE_ROWS - 1));
+        weir_buf_printf(&sql, " WHERE rowid BETWEEN %lld AND %lld", (long long)first,
+                        (long long)(first + query_rows - 1));
         WEIR_CHECK(weir_buf_status(&sql, err));
-        WEIR_CHECK(visit_range(host, sql.data, columns, &arena, visit, user, err));
+        WEIR_CHECK(visit_result(host, sql.data, columns, &arena, visit, user, err));
     }
 done:
     weir_arena_deinit(&arena);

@@ -246,28 +246,34 @@ static void btree_takes_sorted_input(void **state)
     }
 }
 
+/* Appends up to 200 entries with keys above *last, which moves. */
+static void append_some(Fixture *f, Random *random, uint64_t *last)
+{
+    BTreeEntry entries[200];
+    const size_t count = random_below(random, WEIR_ARRAY_COUNT(entries));
+    for (size_t i = 0; i < count; i++) {
+        *last += 1 + random_below(random, 3);
+        Item item = {.words = {*last}, .ref = (uint32_t)*last};
+        item.words[f->space.key_words - 1] = *last;
+        item.weight = 1 + (int64_t)random_below(random, 3);
+        f->items[f->count] = item;
+        f->count++;
+        entries[i] = (BTreeEntry){
+            .words = {item.words[0], item.words[1]}, .ref = item.ref, .weight = item.weight};
+    }
+    assert_int_equal(weir_btree_append(&f->space, &f->tree, entries, count, &f->world.err),
+                     WEIR_OK);
+}
+
 static void btree_takes_entries_at_its_end(void **state)
 {
     (void)state;
     Random random = {.state = test_seed()};
     for (uint32_t key_words = 1; key_words <= 2; key_words++) {
         Fixture *f = fixture_new(key_words, false);
-        for (uint64_t first = 0; f->count < MOST - 200;) {
-            BTreeEntry entries[200];
-            const size_t count = random_below(&random, WEIR_ARRAY_COUNT(entries));
-            for (size_t i = 0; i < count; i++) {
-                first += 1 + random_below(&random, 3);
-                Item item = {.words = {first}, .ref = (uint32_t)first, .weight = 1};
-                item.words[key_words - 1] = first;
-                item.weight += (int64_t)random_below(&random, 3);
-                f->items[f->count] = item;
-                f->count++;
-                entries[i] = (BTreeEntry){.words = {item.words[0], item.words[1]},
-                                          .ref = item.ref,
-                                          .weight = item.weight};
-            }
-            assert_int_equal(weir_btree_append(&f->space, &f->tree, entries, count, &f->world.err),
-                             WEIR_OK);
+        uint64_t last = 0;
+        while (f->count < MOST - 200) {
+            append_some(f, &random, &last);
             if (random_below(&random, 10) == 0) {
                 check_all(f);
             }
