@@ -340,26 +340,27 @@ static void bin_record_json_object_full(sqlite3_context *context, int count,
 
 void weir_register_functions(void)
 {
-    /* Any number of arguments, so that a wrong one gets our own message. */
+    /* Any number of arguments, so that a wrong one gets our own message. Of a built-in function the bit of
+     * SQLITE_INNOCUOUS says the opposite: without it views and triggers may use the function whether or not the schema
+     * is trusted. */
     static FuncDef functions[] = {
         {
             .nArg = -1,
-            .funcFlags =
-                SQLITE_FUNC_BUILTIN | SQLITE_UTF8 | SQLITE_INNOCUOUS | SQLITE_RESULT_SUBTYPE,
+            .funcFlags = SQLITE_FUNC_BUILTIN | SQLITE_UTF8 | SQLITE_RESULT_SUBTYPE,
             .xSFunc = table_columns_json_array,
             .zName = "table_columns_json_array",
         },
         {
             .nArg = -1,
             .funcFlags = SQLITE_FUNC_BUILTIN | SQLITE_UTF8 | SQLITE_FUNC_CONSTANT |
-                         SQLITE_INNOCUOUS | SQLITE_RESULT_SUBTYPE,
+                         SQLITE_RESULT_SUBTYPE,
             .xSFunc = bin_record_json_object,
             .zName = "bin_record_json_object",
         },
         {
             .nArg = -1,
             .funcFlags = SQLITE_FUNC_BUILTIN | SQLITE_UTF8 | SQLITE_FUNC_CONSTANT |
-                         SQLITE_INNOCUOUS | SQLITE_RESULT_SUBTYPE,
+                         SQLITE_RESULT_SUBTYPE,
             .xSFunc = bin_record_json_object_full,
             .zName = "bin_record_json_object_full",
         },

@@ -94,3 +94,10 @@ rows SELECT bin_record_json_object_full(table_columns_json_array('t'), after), b
   {"x":1,"s":"z","b":{"base64":""}}|{"s":"z"}
 rows SELECT bin_record_json_object_full('["a","b","c"]', x'040e101266666f666f6f')
   {"a":{"base64":"Zg=="},"b":{"base64":"Zm8="},"c":{"base64":"Zm9v"}}
+
+case functions_may_be_used_in_a_schema_that_is_not_trusted
+sql PRAGMA trusted_schema=0; CREATE TABLE t(x INTEGER PRIMARY KEY, y); PRAGMA capture_data_changes_conn('after'); CREATE VIEW v AS SELECT bin_record_json_object(table_columns_json_array(table_name), after) AS j, bin_record_json_object_full('["x","y"]', after) AS k FROM turso_cdc WHERE change_type=1 AND table_name='t'; CREATE INDEX i ON turso_cdc(bin_record_json_object('["x"]', after)) WHERE table_name='t'; INSERT INTO t VALUES (1,'a')
+rows SELECT * FROM v
+  {"x":1,"y":"a"}|{"x":1,"y":"a"}
+rows SELECT id FROM turso_cdc INDEXED BY i WHERE bin_record_json_object('["x"]', after)='{"x":1}' AND table_name='t'
+  1
