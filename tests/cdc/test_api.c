@@ -296,6 +296,22 @@ static void application_hooks_see_only_the_users_rows(void **state)
     close_captured(db);
 }
 
+static void dropping_a_table_asks_the_authorizer_about_nothing_of_ours(void **state)
+{
+    (void)state;
+    Seen seen = {0};
+    sqlite3 *const db = open_captured("CREATE TABLE t(x)");
+    sqlite3_set_authorizer(db, on_authorize, &seen);
+    run(db, "DROP TABLE t");
+    assert_string_equal(text_get(&seen.text), "");
+    assert_int_equal(sqlite3_exec(db, "DROP TABLE turso_cdc", NULL, NULL, NULL), SQLITE_AUTH);
+    assert_string_equal(text_get(&seen.text), "11 turso_cdc;");
+    sqlite3_set_authorizer(db, NULL, NULL);
+    run(db, "DROP TABLE turso_cdc");
+    text_free(&seen.text);
+    close_captured(db);
+}
+
 static void a_commit_hook_that_refuses_takes_the_records_along(void **state)
 {
     (void)state;
@@ -453,6 +469,7 @@ int main(void)
         cmocka_unit_test(statements_in_functions_join_the_transaction),
         cmocka_unit_test(the_log_index_does_not_keep_a_statement_open),
         cmocka_unit_test(application_hooks_see_only_the_users_rows),
+        cmocka_unit_test(dropping_a_table_asks_the_authorizer_about_nothing_of_ours),
         cmocka_unit_test(a_commit_hook_that_refuses_takes_the_records_along),
         cmocka_unit_test(a_session_sees_only_the_users_rows),
         cmocka_unit_test(a_deserialized_database_is_captured),
