@@ -352,15 +352,15 @@ void weir_register_functions(void)
         },
         {
             .nArg = -1,
-            .funcFlags = SQLITE_FUNC_BUILTIN | SQLITE_UTF8 | SQLITE_FUNC_CONSTANT |
-                         SQLITE_RESULT_SUBTYPE,
+            .funcFlags =
+                SQLITE_FUNC_BUILTIN | SQLITE_UTF8 | SQLITE_FUNC_CONSTANT | SQLITE_RESULT_SUBTYPE,
             .xSFunc = bin_record_json_object,
             .zName = "bin_record_json_object",
         },
         {
             .nArg = -1,
-            .funcFlags = SQLITE_FUNC_BUILTIN | SQLITE_UTF8 | SQLITE_FUNC_CONSTANT |
-                         SQLITE_RESULT_SUBTYPE,
+            .funcFlags =
+                SQLITE_FUNC_BUILTIN | SQLITE_UTF8 | SQLITE_FUNC_CONSTANT | SQLITE_RESULT_SUBTYPE,
             .xSFunc = bin_record_json_object_full,
             .zName = "bin_record_json_object_full",
         },

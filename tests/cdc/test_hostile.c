@@ -219,6 +219,59 @@ static void a_record_that_is_too_long_undoes_its_statement(void **state)
     close_whole(db);
 }
 
+/* Each image is shorter than a row may be, the record of both is not. With an index on the log every statement has a
+ * journal; without one, a statement that changes a single row has none, and the transaction goes. */
+static void images_that_are_too_long_together_undo_their_statement(void **state)
+{
+    (void)state;
+    for (int is_indexed = 0; is_indexed < 2; is_indexed++) {
+        sqlite3 *const db = open_with(
+            ":memory:", "CREATE TABLE t(x INTEGER PRIMARY KEY, b, u UNIQUE);"
+                        "PRAGMA capture_data_changes_conn('full');"
+                        "INSERT INTO t VALUES (1, zeroblob(450), 'a'), (2, 'short', 'b')");
+        if (is_indexed) {
+            run(db, "CREATE INDEX log_index ON turso_cdc(table_name, id, after)");
+        }
+        run(db, "DELETE FROM turso_cdc");
+        (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 1000);
+        assert_fails(db, "UPDATE t SET b=zeroblob(450), u=u || x", "database or disk is full");
+        assert_int_equal(sqlite3_extended_errcode(db), SQLITE_FULL);
+        assert_fails(db, "INSERT INTO t VALUES (3, 0, 'c'), (4, zeroblob(970), 'd')", "full");
+        assert_value(db, "SELECT group_concat(x || length(b) || u) FROM t", "1450a,25b");
+        run(db, "BEGIN; INSERT INTO t VALUES (5, 0, 'e')");
+        assert_fails(db, "UPDATE t SET b=zeroblob(460) WHERE x=1", "full");
+        assert_int_equal(sqlite3_get_autocommit(db), !is_indexed);
+        run(db, is_indexed ? "COMMIT" : "INSERT INTO t VALUES (5, 0, 'e')");
+        assert_value(db, "SELECT group_concat(x || length(b) || u) FROM t", "1450a,25b,51e");
+        assert_value(db,
+                     "SELECT group_concat(change_type || coalesce(id, '')) FROM turso_cdc "
+                     "WHERE table_name IS NOT 'sqlite_schema'",
+                     "15,2");
+        close_whole(db);
+    }
+}
+
+static void a_blob_whose_record_is_too_long_takes_the_transaction_along(void **state)
+{
+    (void)state;
+    for (int is_indexed = 0; is_indexed < 2; is_indexed++) {
+        sqlite3_blob *blob = NULL;
+        sqlite3 *const db =
+            open_with(":memory:", "CREATE TABLE t(b); INSERT INTO t VALUES (zeroblob(600));"
+                                  "PRAGMA capture_data_changes_conn('full')");
+        run(db, is_indexed ? "CREATE INDEX log_index ON turso_cdc(id)" : "SELECT 1");
+        (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 1000);
+        run(db, "BEGIN; INSERT INTO t VALUES (2)");
+        assert_int_equal(sqlite3_blob_open(db, "main", "t", "b", 1, 1, &blob), SQLITE_OK);
+        assert_int_equal(sqlite3_blob_write(blob, "\xaa", 1, 0), SQLITE_ABORT);
+        assert_int_equal(sqlite3_blob_write(blob, "\xaa", 1, 0), SQLITE_ABORT);
+        (void)sqlite3_blob_close(blob);
+        assert_int_equal(sqlite3_get_autocommit(db), 1);
+        assert_value(db, "SELECT group_concat(length(b) || (b=zeroblob(600))) FROM t", "6001");
+        close_whole(db);
+    }
+}
+
 static void texts_are_kept_byte_by_byte(void **state)
 {
     (void)state;
@@ -307,6 +360,8 @@ int main(int argument_count, char **arguments)
         cmocka_unit_test(a_log_keeps_the_columns_that_follow_from_others),
         cmocka_unit_test(a_blob_whose_record_is_refused_takes_the_transaction_along),
         cmocka_unit_test(a_record_that_is_too_long_undoes_its_statement),
+        cmocka_unit_test(images_that_are_too_long_together_undo_their_statement),
+        cmocka_unit_test(a_blob_whose_record_is_too_long_takes_the_transaction_along),
         cmocka_unit_test(texts_are_kept_byte_by_byte),
         cmocka_unit_test(a_database_that_is_read_only_cannot_be_captured),
         cmocka_unit_test(a_locked_database_changes_nothing),
