@@ -19,8 +19,14 @@ typedef struct CdcCall {
     const CdcOptions *cdc; /* of the options */
     char *const *arguments;
     sqlite3 *db;
+    sqlite3_int64 from; /* an id: of diff, or what tail begins behind, -1 for the start */
+    sqlite3_int64 to;
+    CdcPruneKind prune_kind;
+    sqlite3_int64 prune_value;
 } CdcCall;
 
+/* Reads the words of the command line into the call. */
+typedef WeirStatus (*CdcParse)(CdcCall *call, WeirError *err);
 typedef WeirStatus (*CdcRun)(const CdcCall *call, WeirError *err);
 
 typedef struct CdcCommand {
@@ -29,6 +35,7 @@ typedef struct CdcCommand {
     size_t argument_count;
     const char *options; /* that it takes, between blanks */
     CdcOpen how;
+    CdcParse parse;
     CdcRun run;
     const char *help;
 } CdcCommand;
@@ -52,20 +59,67 @@ static WeirStatus parse_id(const char *text, sqlite3_int64 *out, WeirError *err)
     return parse_number(text, "the id of a change", out, err);
 }
 
+static WeirStatus parse_nothing(CdcCall *call, WeirError *err)
+{
+    (void)call;
+    (void)err;
+    return WEIR_OK;
+}
+
+static WeirStatus parse_enable(CdcCall *call, WeirError *err)
+{
+    static const char *const MODES[] = {"id", "before", "after", "full"};
+    for (size_t i = 0; i < sizeof MODES / sizeof *MODES; i++) {
+        if (strcmp(call->arguments[0], MODES[i]) == 0) {
+            return WEIR_OK;
+        }
+    }
+    return weir_cdc_fail(err, WEIR_ERR_ARGUMENT, "\"%s\" is no mode: id, before, after or full",
+                         call->arguments[0]);
+}
+
+static WeirStatus parse_tail(CdcCall *call, WeirError *err)
+{
+    call->from = -1;
+    return call->cdc->since == NULL ? WEIR_OK : parse_id(call->cdc->since, &call->from, err);
+}
+
+static WeirStatus parse_diff(CdcCall *call, WeirError *err)
+{
+    WEIR_CDC_TRY(parse_id(call->arguments[0], &call->from, err));
+    return parse_id(call->arguments[1], &call->to, err);
+}
+
+static WeirStatus parse_prune(CdcCall *call, WeirError *err)
+{
+    const CdcOptions *const cdc = call->cdc;
+    if ((cdc->before != NULL) + (cdc->keep != NULL) + (cdc->older_than != NULL) != 1) {
+        return weir_cdc_fail(err, WEIR_ERR_ARGUMENT,
+                             "prune takes one of --before ID, --keep N, --older-than T");
+    }
+    if (cdc->before != NULL) {
+        call->prune_kind = CDC_PRUNE_BEFORE;
+        return parse_id(cdc->before, &call->prune_value, err);
+    }
+    if (cdc->keep != NULL) {
+        call->prune_kind = CDC_PRUNE_KEEP;
+        return parse_number(cdc->keep, "a number of changes", &call->prune_value, err);
+    }
+    call->prune_kind = CDC_PRUNE_OLDER;
+    if (weir_cdc_time_parse(cdc->older_than, (sqlite3_int64)time(NULL), &call->prune_value)) {
+        return WEIR_OK;
+    }
+    (void)weir_cdc_fail(err, WEIR_ERR_ARGUMENT, "\"%s\" is neither a date nor a duration",
+                        cdc->older_than);
+    return weir_cdc_hint(err, "a date is 2026-01-31 or 2026-01-31T12:00, in UTC, a duration "
+                              "7d, 12h, 30m or 1d12h");
+}
+
 /* ---- the commands --------------------------------------------------------------------------- */
 
 static WeirStatus run_enable(const CdcCall *call, WeirError *err)
 {
-    static const char *const MODES[] = {"id", "before", "after", "full"};
     const char *const mode = call->arguments[0];
-    bool is_mode = false;
-    for (size_t i = 0; i < sizeof MODES / sizeof *MODES; i++) {
-        is_mode = is_mode || strcmp(mode, MODES[i]) == 0;
-    }
-    if (!is_mode) {
-        return weir_cdc_fail(err, WEIR_ERR_ARGUMENT, "\"%s\" is no mode: id, before, after or full",
-                             mode);
-    }
     CdcSetting setting;
     WEIR_CDC_TRY(weir_cdc_setting_read(call->db, call->cdc->table, &setting, err));
     WEIR_CDC_TRY(weir_cdc_setting_write(call->db, mode, setting.table, err));
@@ -251,15 +305,12 @@ static WeirStatus run_status(const CdcCall *call, WeirError *err)
 
 static WeirStatus run_tail(const CdcCall *call, WeirError *err)
 {
-    TailSpec spec = {
-        .since = -1,
+    const TailSpec spec = {
+        .since = call->from,
         .is_following = call->cdc->wants_follow,
         .is_json = call->options->style.mode == PRINT_JSON,
     };
     CdcLog *log = NULL;
-    if (call->cdc->since != NULL) {
-        WEIR_CDC_TRY(parse_id(call->cdc->since, &spec.since, err));
-    }
     WEIR_CDC_TRY(weir_cdc_log_open(call->db, call->cdc->table, &log, err));
     const WeirStatus status = weir_cdc_tail(call->shell, call->db, log, spec, err);
     weir_cdc_log_close(log);
@@ -268,34 +319,13 @@ static WeirStatus run_tail(const CdcCall *call, WeirError *err)
 
 static WeirStatus run_prune(const CdcCall *call, WeirError *err)
 {
-    const CdcOptions *const cdc = call->cdc;
     CdcSetting setting;
-    CdcPruneKind kind = CDC_PRUNE_BEFORE;
-    sqlite3_int64 value = 0;
-    if ((cdc->before != NULL) + (cdc->keep != NULL) + (cdc->older_than != NULL) != 1) {
-        return weir_cdc_fail(err, WEIR_ERR_ARGUMENT,
-                             "prune takes one of --before ID, --keep N, --older-than T");
-    }
-    if (cdc->before != NULL) {
-        WEIR_CDC_TRY(parse_id(cdc->before, &value, err));
-    } else if (cdc->keep != NULL) {
-        kind = CDC_PRUNE_KEEP;
-        WEIR_CDC_TRY(parse_number(cdc->keep, "a number of changes", &value, err));
-    } else {
-        kind = CDC_PRUNE_OLDER;
-        if (!weir_cdc_time_parse(cdc->older_than, (sqlite3_int64)time(NULL), &value)) {
-            (void)weir_cdc_fail(err, WEIR_ERR_ARGUMENT, "\"%s\" is neither a date nor a duration",
-                                cdc->older_than);
-            return weir_cdc_hint(err,
-                                 "a date is 2026-01-31 or 2026-01-31T12:00, in UTC, a duration "
-                                 "7d, 12h, 30m or 1d12h");
-        }
-    }
     sqlite3_int64 removed = 0;
     sqlite3_int64 kept = 0;
-    WEIR_CDC_TRY(weir_cdc_setting_read(call->db, cdc->table, &setting, err));
+    WEIR_CDC_TRY(weir_cdc_setting_read(call->db, call->cdc->table, &setting, err));
     WEIR_CDC_TRY(weir_cdc_setting_check(&setting, err));
-    WEIR_CDC_TRY(weir_cdc_prune(call->db, &setting, kind, value, &removed, &kept, err));
+    WEIR_CDC_TRY(weir_cdc_prune(call->db, &setting, call->prune_kind, call->prune_value, &removed,
+                                &kept, err));
     weir_output_printf(&call->shell->output, "%lld change%s removed, %lld kept\n", removed,
                        removed == 1 ? "" : "s", kept);
     return WEIR_OK;
@@ -333,18 +363,15 @@ static bool put_difference(void *user, const CdcChange *change)
 
 static WeirStatus run_diff(const CdcCall *call, WeirError *err)
 {
-    sqlite3_int64 from = 0;
-    sqlite3_int64 to = 0;
     CdcLog *log = NULL;
-    WEIR_CDC_TRY(parse_id(call->arguments[0], &from, err));
-    WEIR_CDC_TRY(parse_id(call->arguments[1], &to, err));
     WEIR_CDC_TRY(weir_cdc_log_open(call->db, call->cdc->table, &log, err));
     DiffOutput diff = {
         .shell = call->shell,
         .is_json = call->options->style.mode == PRINT_JSON,
         .err = err,
     };
-    const WeirStatus status = weir_cdc_net(call->db, log, from, to, put_difference, &diff, err);
+    const WeirStatus status =
+        weir_cdc_net(call->db, log, call->from, call->to, put_difference, &diff, err);
     weir_cdc_images_deinit(&diff.images);
     weir_cdc_log_close(log);
     return status == WEIR_OK ? diff.status : status;
@@ -353,8 +380,8 @@ static WeirStatus run_diff(const CdcCall *call, WeirError *err)
 /* ---- the list ------------------------------------------------------------------------------- */
 
 static const CdcCommand COMMANDS[] = {
-#define X(name, usage, count, options, how, run, help) \
-    {name, usage, count, options, CDC_OPEN_##how, run, help},
+#define X(name, usage, count, options, how, parse, run, help) \
+    {name, usage, count, options, CDC_OPEN_##how, parse, run, help},
 #include "shell/cdc_commands.def"
 #undef X
 };
@@ -439,6 +466,11 @@ void weir_cdc_command(Shell *shell, const Options *options)
     CdcCall call = {.shell = shell, .options = options, .cdc = cdc, .arguments = cdc->words + 2};
     WeirError err;
     if (command == NULL) {
+        shell->exit_status = 2;
+        return;
+    }
+    if (command->parse(&call, &err) != WEIR_OK) {
+        weir_shell_fail(shell, &err, (Place){0});
         shell->exit_status = 2;
         return;
     }

@@ -174,25 +174,33 @@ static void note_given(Options *options, const char *name)
     }
 }
 
-/* Reads the option at arguments[*index], and moves *index to its last word. */
+/* Reads the option at arguments[*index], with its argument behind = or in the next word, and moves *index to its last
+ * word. */
 static bool read_option(Options *options, int count, char *const *arguments, int *index)
 {
     const char *name = arguments[*index] + 1;
     name += *name == '-';
+    const size_t size = strcspn(name, "=");
+    const char *argument = name[size] == '=' ? name + size + 1 : NULL;
     for (size_t i = 0; i < TABLES[options->kind].count; i++) {
         const Option *const option = &TABLES[options->kind].options[i];
-        if (strcmp(option->name, name) != 0) {
+        if (strlen(option->name) != size || memcmp(option->name, name, size) != 0) {
             continue;
         }
         const bool has_argument = option->argument[0] != '\0';
-        if (has_argument && *index + 1 == count) {
-            return usage_error(options, "an argument is missing", arguments[*index]);
+        if (!has_argument && argument != NULL) {
+            return usage_error(options, "an option without an argument", arguments[*index]);
         }
-        *index += has_argument;
+        if (has_argument && argument == NULL) {
+            if (*index + 1 == count) {
+                return usage_error(options, "an argument is missing", arguments[*index]);
+            }
+            argument = arguments[++*index];
+        }
         if (options->kind == OPTIONS_CDC) {
             note_given(options, option->name);
         }
-        return option->action(options, has_argument ? arguments[*index] : NULL);
+        return option->action(options, argument);
     }
     return usage_error(options, "unknown option", arguments[*index]);
 }
