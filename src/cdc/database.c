@@ -63,6 +63,13 @@ WeirStatus weir_cdc_check_file(const char *path, WeirError *err)
     return WEIR_OK;
 }
 
+static WeirStatus fail_to_open(sqlite3 *db, const char *path, WeirError *err)
+{
+    const int reason = sqlite3_system_errno(db);
+    return weir_cdc_fail(err, WEIR_ERR_IO, "cannot open %s: %s", path,
+                         reason == 0 ? sqlite3_errmsg(db) : strerror(reason));
+}
+
 /* Why the first reading failed, in words that name the file. */
 static WeirStatus explain_failure(sqlite3 *db, const char *path, WeirError *err)
 {
@@ -74,9 +81,12 @@ static WeirStatus explain_failure(sqlite3 *db, const char *path, WeirError *err)
     case SQLITE_BUSY:
         (void)weir_cdc_fail(err, WEIR_ERR_HOST, "%s is locked by another connection", path);
         return weir_cdc_hint(err, "try again when it is done");
+    case SQLITE_READONLY:
+        (void)weir_cdc_fail(err, WEIR_ERR_IO, "cannot read %s: its directory is read-only", path);
+        return weir_cdc_hint(err, "a database in WAL mode, or one that a killed writer has left, "
+                                  "needs files beside it; copy it elsewhere");
     case SQLITE_CANTOPEN:
-    case SQLITE_IOERR:
-        return weir_cdc_fail(err, WEIR_ERR_IO, "cannot open %s: %s", path, sqlite3_errmsg(db));
+    case SQLITE_IOERR: return fail_to_open(db, path, err);
     default: return weir_cdc_error(db, err);
     }
 }
