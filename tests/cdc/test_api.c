@@ -147,6 +147,32 @@ static void a_statement_obeys_the_setting_when_it_runs(void **state)
     close_captured(db);
 }
 
+static void a_bad_mode_is_told_at_once_and_a_bad_table_when_it_runs(void **state)
+{
+    (void)state;
+    sqlite3 *const db = open_captured("CREATE TABLE t(x)");
+    sqlite3_stmt *set = NULL;
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "PRAGMA capture_data_changes_conn('all')", -1, &set, NULL),
+        SQLITE_ERROR);
+    assert_null(set);
+    set = prepare(db, "PRAGMA capture_data_changes_conn('id,t')");
+    assert_int_equal(sqlite3_column_count(set), 0);
+    assert_int_equal(sqlite3_step(set), SQLITE_ERROR);
+    assert_string_equal(sqlite3_errmsg(db), "t exists and is not a change log");
+    assert_int_equal(sqlite3_finalize(set), SQLITE_ERROR);
+    sqlite3_stmt *const get = prepare(db, "PRAGMA capture_data_changes_conn");
+    assert_int_equal(sqlite3_column_count(get), 3);
+    assert_string_equal(sqlite3_column_name(get, 0), "mode");
+    assert_string_equal(sqlite3_column_name(get, 1), "table");
+    assert_string_equal(sqlite3_column_name(get, 2), "version");
+    assert_int_equal(sqlite3_step(get), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(get, 0), "full");
+    assert_int_equal(sqlite3_step(get), SQLITE_DONE);
+    sqlite3_finalize(get);
+    close_captured(db);
+}
+
 static void a_running_statement_ends_as_it_began(void **state)
 {
     (void)state;
@@ -463,6 +489,7 @@ int main(void)
         cmocka_unit_test(a_large_blob_is_captured_in_a_transaction),
         cmocka_unit_test(a_blob_of_an_attached_database_is_not_captured),
         cmocka_unit_test(a_statement_obeys_the_setting_when_it_runs),
+        cmocka_unit_test(a_bad_mode_is_told_at_once_and_a_bad_table_when_it_runs),
         cmocka_unit_test(a_running_statement_ends_as_it_began),
         cmocka_unit_test(two_writers_make_one_transaction),
         cmocka_unit_test(an_open_reader_does_not_hold_up_the_commit_record),

@@ -116,3 +116,17 @@ sql PRAGMA capture_data_changes_conn('full'); CREATE VIRTUAL TABLE f USING fts5(
 rows SELECT change_type, bin_record_json_object('["t","n"]', before), bin_record_json_object('["t","n"]', after) FROM turso_cdc WHERE change_type<2
   1|NULL|{"t":"table","n":"f"}
   0|{"t":"table","n":"f"}|{"t":"table","n":"g"}
+
+case unique_index
+sql CREATE TABLE t(x, y); PRAGMA capture_data_changes_conn('full'); CREATE UNIQUE INDEX i ON t(x, y DESC) WHERE x>0; CREATE INDEX IF NOT EXISTS j ON t(x+1); DROP INDEX IF EXISTS j
+log
+  1 1 1 sqlite_schema 6 | - | ['index','i','t',7,'CREATE UNIQUE INDEX i ON t(x, y DESC) WHERE x>0'] | -
+  2 1 C
+  3 3 1 sqlite_schema 7 | - | ['index','j','t',8,'CREATE INDEX j ON t(x+1)'] | -
+  4 3 C
+  5 5 -1 sqlite_schema 7 | ['index','j','t',8,'CREATE INDEX j ON t(x+1)'] | - | -
+  6 5 C
+
+case a_checkpoint_leaves_nothing
+sql PRAGMA journal_mode=WAL; CREATE TABLE t(x); PRAGMA capture_data_changes_conn('id'); PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_checkpoint(PASSIVE); PRAGMA optimize; PRAGMA incremental_vacuum; PRAGMA application_id=7
+log

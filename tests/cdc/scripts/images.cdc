@@ -129,3 +129,34 @@ log
   2 1 C
   3 3 0 t 1 | [1,1.0,'1'] | [1,3.0,'1'] | [0,1,0,NULL,3.0,NULL]
   4 3 C
+
+case headers_of_more_than_127_bytes
+sql CREATE TABLE t(c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28,c29,c30,c31,c32,c33,c34,c35,c36,c37,c38,c39,c40,c41,c42,c43,c44,c45,c46,c47,c48,c49,c50,c51,c52,c53,c54,c55,c56,c57,c58,c59,c60,c61,c62,c63,c64,c65,c66,c67,c68,c69,c70,c71,c72,c73,c74,c75,c76,c77,c78,c79,c80,c81,c82,c83,c84,c85,c86,c87,c88,c89,c90,c91,c92,c93,c94,c95,c96,c97,c98,c99,c100,c101,c102,c103,c104,c105,c106,c107,c108,c109,c110,c111,c112,c113,c114,c115,c116,c117,c118,c119,c120,c121,c122,c123,c124,c125,c126,c127,c128,c129,c130,c131,c132,c133,c134,c135,c136,c137,c138,c139); PRAGMA capture_data_changes_conn('full'); INSERT INTO t(c0) VALUES (NULL); UPDATE t SET c139=1
+rows SELECT lower(hex(substr(after,1,4))), length(after), lower(hex(substr(updates,1,4))), length(updates) FROM turso_cdc WHERE change_type<2
+  810e0000|142||NULL
+  810e0000|142|821a0808|282
+rows SELECT lower(hex(substr(updates,140,4))), lower(hex(substr(updates,-2))) FROM turso_cdc WHERE change_type=0
+  08080900|0009
+
+case not_a_number_and_minus_zero
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, r REAL, u); PRAGMA capture_data_changes_conn('full'); INSERT INTO t VALUES (1, 9e999-9e999, -9e999); UPDATE t SET r=-0.0, u=9e999-9e999
+log
+  1 1 1 t 1 | - | [1,NULL,-Inf] | -
+  2 1 C
+  3 3 0 t 1 | [1,NULL,-Inf] | [1,0.0,NULL] | [0,1,1,NULL,0.0,NULL]
+  4 3 C
+
+case rowids_at_both_ends
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y); CREATE TABLE n(a INTEGER PRIMARY KEY AUTOINCREMENT, b); PRAGMA capture_data_changes_conn('after'); INSERT INTO t VALUES (9223372036854775807,1),(-9223372036854775808,2); UPDATE t SET x=-x WHERE y=1; INSERT INTO n VALUES (9223372036854775806, 1); INSERT INTO n(b) VALUES (2)
+fail full :: INSERT INTO n(b) VALUES (3)
+log
+  1 1 1 t 9223372036854775807 | - | [9223372036854775807,1] | -
+  2 1 1 t -9223372036854775808 | - | [-9223372036854775808,2] | -
+  3 1 C
+  4 4 -1 t 9223372036854775807 | - | - | -
+  5 4 1 t -9223372036854775807 | - | [-9223372036854775807,1] | -
+  6 4 C
+  7 7 1 n 9223372036854775806 | - | [9223372036854775806,1] | -
+  8 7 C
+  9 9 1 n 9223372036854775807 | - | [9223372036854775807,2] | -
+  10 9 C

@@ -279,3 +279,12 @@ rows SELECT change_type, note FROM turso_cdc
   2|n
 sql ALTER TABLE turso_cdc DROP COLUMN before
 fail not a change log :: INSERT INTO t VALUES (2)
+
+case null_and_true_are_no_modes
+sql PRAGMA capture_data_changes_conn('id')
+fail syntax error :: PRAGMA capture_data_changes_conn(NULL)
+fail unexpected pragma value :: PRAGMA capture_data_changes_conn(true)
+fail unexpected pragma value :: PRAGMA capture_data_changes_conn(-1)
+sql PRAGMA capture_data_changes_conn([full]); PRAGMA capture_data_changes_conn(`before`)
+rows PRAGMA capture_data_changes_conn
+  before|turso_cdc|v2

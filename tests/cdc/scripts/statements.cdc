@@ -429,3 +429,77 @@ sql PRAGMA capture_data_changes_conn('full'); DELETE FROM v WHERE x=2
 log
   1 1 -1 t 2 | [2] | - | -
   2 1 C
+
+case bookkeeping_of_sync_is_a_table_like_others
+sql CREATE TABLE turso_sync_last_change_id(client_id TEXT PRIMARY KEY, pull_gen INTEGER, change_id INTEGER); PRAGMA capture_data_changes_conn('id'); INSERT INTO turso_sync_last_change_id VALUES ('c',1,2)
+log
+  1 1 1 turso_sync_last_change_id 1 | - | - | -
+  2 1 C
+
+case keys_that_are_not_the_rowid_are_columns
+sql CREATE TABLE a(k TEXT PRIMARY KEY, v); CREATE TABLE b(x, y, v, PRIMARY KEY(y, x)); INSERT INTO a VALUES ('k',1); INSERT INTO b VALUES (1,2,3); PRAGMA capture_data_changes_conn('full'); UPDATE a SET k='l'; UPDATE b SET x=5, y=6; INSERT OR REPLACE INTO a VALUES ('l',2)
+log
+  1 1 0 a 1 | ['k',1] | ['l',1] | [1,0,'l',NULL]
+  2 1 C
+  3 3 0 b 1 | [1,2,3] | [5,6,3] | [1,1,0,5,6,NULL]
+  4 3 C
+  5 5 -1 a 1 | ['l',1] | - | -
+  6 5 1 a 2 | - | ['l',2] | -
+  7 5 C
+
+case upsert_with_several_clauses
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y UNIQUE, z UNIQUE); INSERT INTO t VALUES (1,1,1),(2,2,2); PRAGMA capture_data_changes_conn('full');
+sql INSERT INTO t VALUES (1,9,9),(8,2,8),(7,7,1),(5,5,5) ON CONFLICT(x) DO UPDATE SET y=100 ON CONFLICT(y) DO UPDATE SET z=200 ON CONFLICT DO NOTHING; INSERT INTO t VALUES (1,5,6) ON CONFLICT(y) DO UPDATE SET x=excluded.x+50, z='q' ON CONFLICT(x) DO NOTHING
+log
+  1 1 0 t 1 | [1,1,1] | [1,100,1] | [0,1,0,NULL,100,NULL]
+  2 1 0 t 2 | [2,2,2] | [2,2,200] | [0,0,1,NULL,NULL,200]
+  3 1 1 t 5 | - | [5,5,5] | -
+  4 1 C
+  5 5 -1 t 5 | [5,5,5] | - | -
+  6 5 1 t 51 | - | [51,5,'q'] | -
+  7 5 C
+
+case returning_that_fails_in_the_middle
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y); INSERT INTO t VALUES (1,1),(2,2),(3,3); PRAGMA capture_data_changes_conn('full')
+fail malformed JSON :: UPDATE t SET y=10 RETURNING json(CASE WHEN x=2 THEN '{' ELSE '1' END)
+log
+sql BEGIN; INSERT INTO t VALUES (9,9)
+fail malformed JSON :: DELETE FROM t RETURNING json(CASE WHEN x=2 THEN '{' ELSE '1' END)
+sql COMMIT
+log
+  1 1 1 t 9 | - | [9,9] | -
+  2 1 C
+
+case strict_tables_that_refuse
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, i INT, a ANY) STRICT; PRAGMA capture_data_changes_conn('full')
+fail cannot store TEXT :: INSERT INTO t VALUES (1,1,1),(2,'a',1)
+log
+fail cannot store TEXT :: INSERT OR IGNORE INTO t VALUES (3,3,x''),(4,'b',1)
+sql INSERT INTO t VALUES (3,'3',x'')
+log
+  1 1 1 t 3 | - | [3,3,x''] | -
+  2 1 C
+
+case shadow_tables_written_by_hand
+sql PRAGMA capture_data_changes_conn('full'); CREATE VIRTUAL TABLE f USING fts5(a); INSERT INTO f_config VALUES ('mine',1); DELETE FROM f_config WHERE k='mine'; CREATE TABLE f_mine(x); INSERT INTO f_mine VALUES (1)
+rows SELECT change_type, table_name FROM turso_cdc
+  1|sqlite_schema
+  2|NULL
+  1|sqlite_schema
+  2|NULL
+  1|f_mine
+  2|NULL
+
+case without_rowid_is_refused_in_every_way_it_may_be_written
+sql PRAGMA foreign_keys=1; CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(k PRIMARY KEY, p REFERENCES p ON DELETE CASCADE) WITHOUT ROWID; INSERT INTO p VALUES (1); INSERT INTO c VALUES ('a',1); PRAGMA capture_data_changes_conn('full')
+fail CDC on WITHOUT ROWID tables is not supported :: DELETE FROM p
+fail CDC on WITHOUT ROWID tables is not supported :: REPLACE INTO p VALUES (1)
+fail CDC on WITHOUT ROWID tables is not supported :: INSERT INTO c SELECT 'b', 1 WHERE 0
+fail CDC on WITHOUT ROWID tables is not supported :: INSERT INTO c VALUES ('a',1) ON CONFLICT DO UPDATE SET p=2
+log
+sql INSERT INTO p SELECT p+1 FROM c; CREATE TABLE copy AS SELECT * FROM c; ALTER TABLE c ADD COLUMN z DEFAULT 4; ALTER TABLE c DROP COLUMN z; DROP TABLE c; DELETE FROM p
+rows SELECT change_type, table_name, id FROM turso_cdc WHERE change_type<2 AND table_name<>'sqlite_schema'
+  1|p|2
+  1|copy|1
+  -1|p|1
+  -1|p|2

@@ -208,8 +208,10 @@ rows SELECT change_id, change_txn_id, change_type, table_name FROM turso_cdc
   3|1|1|u
   4|1|2|NULL
 
-case commit_hook_that_refuses_leaves_nothing
-sql CREATE TABLE t(x INTEGER PRIMARY KEY); PRAGMA capture_data_changes_conn('id'); INSERT INTO t VALUES (1)
+case every_kind_of_transaction
+sql CREATE TABLE t(x INTEGER PRIMARY KEY); PRAGMA capture_data_changes_conn('id'); BEGIN IMMEDIATE; INSERT INTO t VALUES (1); END; BEGIN EXCLUSIVE; INSERT INTO t VALUES (2); END TRANSACTION; BEGIN IMMEDIATE; END; BEGIN EXCLUSIVE; ROLLBACK
 log
   1 1 1 t 1 | - | - | -
   2 1 C
+  3 3 1 t 2 | - | - | -
+  4 3 C
