@@ -91,12 +91,14 @@ static const char *const CONFLICTS[] = {
 static void add_column_definition(Generator *generator, int table, int column, int alias, Text *out)
 {
     static const char *const TYPES[] = {"", "INTEGER", "INT", "REAL", "TEXT", "BLOB", "NUMERIC"};
+    static const char *const STRICT_TYPES[] = {"ANY", "ANY", "INT", "REAL", "TEXT", "BLOB"};
     text_add(out, "%sc%d ", column > 0 ? ", " : "", column);
     if (column == alias) {
         text_add(out, "INTEGER PRIMARY KEY%s", chance(generator, 30) ? " AUTOINCREMENT" : "");
         return;
     }
-    text_add(out, "%s", CHOOSE(generator, TYPES));
+    text_add(out, "%s",
+             generator->is_strict ? CHOOSE(generator, STRICT_TYPES) : CHOOSE(generator, TYPES));
     if (chance(generator, 8) && column > 1) {
         text_add(out, " AS (c%d%s) %s", column == 2 ? 0 : 1, chance(generator, 50) ? "||'g'" : "*2",
                  chance(generator, 50) ? "VIRTUAL" : "STORED");
@@ -115,7 +117,7 @@ static void add_column_definition(Generator *generator, int table, int column, i
         static const char *const ACTIONS[] = {"CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION",
                                               "RESTRICT"};
         text_add(out, " REFERENCES t%u ON DELETE %s ON UPDATE %s%s",
-                 pick(generator, (uint32_t)table), CHOOSE(generator, ACTIONS),
+                 pick(generator, (uint32_t)table + 1), CHOOSE(generator, ACTIONS),
                  CHOOSE(generator, ACTIONS),
                  chance(generator, 30) ? " DEFERRABLE INITIALLY DEFERRED" : "");
     }
@@ -131,6 +133,7 @@ static void add_table(Generator *generator, int table, Text *out)
     generator->columns[table] = count;
     generator->has_alias[table] = has_alias;
     generator->has_rowid[table] = has_rowid;
+    generator->is_strict = chance(generator, 12);
     text_add(out, "CREATE TABLE t%d(", table);
     for (int i = 0; i < count; i++) {
         add_column_definition(generator, table, i, alias, out);
@@ -138,11 +141,12 @@ static void add_table(Generator *generator, int table, Text *out)
     if (!has_rowid) {
         static const char *const KEYS[] = {"c0", "c1, c0", "c0, c1", "c1 COLLATE nocase DESC, c0",
                                            "c0, c0 COLLATE nocase"};
-        text_add(out, ", PRIMARY KEY(%s)%s) WITHOUT ROWID\n", CHOOSE(generator, KEYS),
-                 chance(generator, 20) ? " ON CONFLICT REPLACE" : "");
+        text_add(out, ", PRIMARY KEY(%s)%s) WITHOUT ROWID%s\n", CHOOSE(generator, KEYS),
+                 chance(generator, 20) ? " ON CONFLICT REPLACE" : "",
+                 generator->is_strict ? ", STRICT" : "");
         return;
     }
-    text_add(out, ")\n");
+    text_add(out, generator->is_strict ? ") STRICT\n" : ")\n");
 }
 
 static void add_index(Generator *generator, int table, Text *out)
@@ -150,9 +154,11 @@ static void add_index(Generator *generator, int table, Text *out)
     text_add(out, "CREATE %sINDEX i%d ON t%d(", chance(generator, 25) ? "UNIQUE " : "",
              generator->names++, table);
     add_column(generator, table, out);
+    text_add(out, chance(generator, 15) ? "||'x'" : "");
     if (chance(generator, 30)) {
         text_add(out, ", ");
         add_column(generator, table, out);
+        text_add(out, chance(generator, 30) ? " DESC" : "");
     }
     text_add(out, ")");
     if (chance(generator, 25)) {
@@ -165,12 +171,18 @@ static void add_index(Generator *generator, int table, Text *out)
 
 static void add_trigger(Generator *generator, int table, Text *out)
 {
-    static const char *const EVENTS[] = {"INSERT", "UPDATE", "DELETE"};
-    const uint32_t event = pick(generator, 3);
+    static const char *const EVENTS[] = {"INSERT", "UPDATE", "DELETE", "UPDATE OF c1"};
+    static const char *const RAISES[] = {"IGNORE", "IGNORE", "ABORT,'no'", "FAIL,'no'",
+                                         "ROLLBACK,'no'"};
+    const uint32_t event = pick(generator, 4);
     const char *const row = event == 2 ? "old" : "new";
     const uint32_t target = pick(generator, TABLES);
-    text_add(out, "CREATE TRIGGER g%d %s %s ON t%d BEGIN ", generator->names++,
+    text_add(out, "CREATE TRIGGER g%d %s %s ON t%d", generator->names++,
              chance(generator, 40) ? "BEFORE" : "AFTER", EVENTS[event], table);
+    if (chance(generator, 20)) {
+        text_add(out, " WHEN %s.c1 IS NOT 3", row);
+    }
+    text_add(out, " BEGIN ");
     switch (pick(generator, 5)) {
     case 0:
         text_add(out, "INSERT%s INTO t%u(c1) VALUES (%s.c1);", CHOOSE(generator, CONFLICTS), target,
@@ -181,10 +193,7 @@ static void add_trigger(Generator *generator, int table, Text *out)
         text_add(out, "DELETE FROM t%u WHERE c1=%s.c0 AND %s%%2;", target, row,
                  rowid_of(generator, target));
         break;
-    case 3:
-        text_add(out, "SELECT raise(%s,'no') WHERE %s.c1=5;",
-                 chance(generator, 50) ? "IGNORE" : "ABORT", row);
-        break;
+    case 3: text_add(out, "SELECT raise(%s) WHERE %s.c1=5;", CHOOSE(generator, RAISES), row); break;
     default:
         text_add(out, "INSERT INTO t%u SELECT * FROM t%u WHERE c0=%s.c1 LIMIT 1;", target,
                  pick(generator, TABLES), row);
@@ -195,6 +204,12 @@ static void add_trigger(Generator *generator, int table, Text *out)
 
 void generate_schema(Generator *generator, Text *out)
 {
+    static const char *const PAGE_SIZES[] = {"512", "1024", "4096", "4096", "65536"};
+    text_add(out, "PRAGMA page_size=%s\nPRAGMA auto_vacuum=%u\n", CHOOSE(generator, PAGE_SIZES),
+             chance(generator, 60) ? 0 : 1 + pick(generator, 2));
+    /* It cannot be written under capture, only read. */
+    text_add(out, "CREATE TABLE w(a PRIMARY KEY, b) WITHOUT ROWID\n"
+                  "INSERT INTO w VALUES (1,5),(2,NULL),(5,'w'),(7,2.0)\n");
     for (int i = 0; i < TABLES; i++) {
         add_table(generator, i, out);
         for (uint32_t k = pick(generator, 3); k > 0; k--) {
@@ -228,6 +243,11 @@ static void add_rows(Generator *generator, uint32_t columns, Text *out)
 
 static void add_upsert(Generator *generator, int table, Text *out)
 {
+    if (generator->has_alias[table] && chance(generator, 25)) {
+        text_add(out, " ON CONFLICT(c0) DO UPDATE SET ");
+        add_column(generator, table, out);
+        text_add(out, "=excluded.c1%s", chance(generator, 30) ? " WHERE excluded.c0<>5" : "");
+    }
     text_add(out, " ON CONFLICT DO ");
     if (chance(generator, 30)) {
         text_add(out, "NOTHING");
@@ -248,12 +268,35 @@ static void add_upsert(Generator *generator, int table, Text *out)
     }
 }
 
+/* One of them fails at some rows. */
+static void add_returning(Generator *generator, Text *out)
+{
+    static const char *const RETURNINGS[] = {" RETURNING *",
+                                             " RETURNING CASE WHEN c1=5 THEN json('{') ELSE c0 END",
+                                             " RETURNING abs(c1)"};
+    if (chance(generator, 12)) {
+        text_add(out, "%s", CHOOSE(generator, RETURNINGS));
+    }
+}
+
+static void add_limit(Generator *generator, int table, Text *out)
+{
+    if (chance(generator, 10)) {
+        text_add(out, " ORDER BY ");
+        add_column(generator, table, out);
+        text_add(out, ", %s LIMIT %u", rowid_of(generator, (uint32_t)table),
+                 1 + pick(generator, 3));
+    }
+}
+
 static void add_insert(Generator *generator, int table, Text *out)
 {
     const uint32_t count = (uint32_t)generator->columns[table];
     const uint32_t kind = pick(generator, 10);
     text_add(out, "INSERT%s INTO t%d", CHOOSE(generator, CONFLICTS), table);
-    if (kind < 2) {
+    if (kind < 2 && chance(generator, 20)) {
+        text_add(out, "(c0,c1) SELECT a, b FROM w");
+    } else if (kind < 2) {
         text_add(out, " SELECT * FROM t%u", pick(generator, TABLES));
         text_add(out, chance(generator, 70) ? " LIMIT 5" : "");
     } else if (kind == 2) {
@@ -271,9 +314,7 @@ static void add_insert(Generator *generator, int table, Text *out)
     if (kind > 1 && chance(generator, 25)) {
         add_upsert(generator, table, out);
     }
-    if (chance(generator, 10)) {
-        text_add(out, " RETURNING *");
-    }
+    add_returning(generator, out);
 }
 
 static void add_update(Generator *generator, int table, Text *out)
@@ -297,20 +338,31 @@ static void add_update(Generator *generator, int table, Text *out)
         text_add(out, "=");
         add_value(generator, out);
     }
-    if (chance(generator, 15)) {
+    if (chance(generator, 5)) {
+        text_add(out, " FROM w WHERE w.a=t%d.c0", table);
+        add_returning(generator, out);
+    } else if (chance(generator, 15)) {
         const uint32_t other = pick(generator, TABLES);
         text_add(out, " FROM (SELECT c0 AS k, c1 AS v FROM t%u) AS o WHERE o.k=t%d.c1", other,
                  table);
     } else {
         add_where(generator, table, out);
+        add_returning(generator, out);
+        add_limit(generator, table, out);
     }
 }
 
 static void add_control(Generator *generator, Text *out)
 {
-    static const char *const TOGGLES[] = {
-        "PRAGMA foreign_keys=1", "PRAGMA foreign_keys=0", "PRAGMA recursive_triggers=1",
-        "PRAGMA recursive_triggers=0", "PRAGMA defer_foreign_keys=1"};
+    static const char *const TOGGLES[] = {"PRAGMA foreign_keys=1",
+                                          "PRAGMA foreign_keys=0",
+                                          "PRAGMA recursive_triggers=1",
+                                          "PRAGMA recursive_triggers=0",
+                                          "PRAGMA defer_foreign_keys=1",
+                                          "PRAGMA ignore_check_constraints=1",
+                                          "PRAGMA ignore_check_constraints=0",
+                                          "PRAGMA incremental_vacuum(2)",
+                                          "REINDEX"};
     switch (pick(generator, 9)) {
     case 0:
     case 1: text_add(out, "BEGIN"); break;
@@ -326,7 +378,11 @@ static void add_control(Generator *generator, Text *out)
 
 static void add_ddl(Generator *generator, int table, Text *out)
 {
-    switch (pick(generator, 7)) {
+    const uint32_t column = pick(generator, (uint32_t)generator->columns[table]);
+    switch (pick(generator, 10)) {
+    case 7: text_add(out, "ALTER TABLE t%d DROP COLUMN c%u", table, column); break;
+    case 8: text_add(out, "ALTER TABLE t%d RENAME COLUMN c%u TO d%u", table, column, column); break;
+    case 9: text_add(out, "ALTER TABLE t%d RENAME COLUMN d%u TO c%u", table, column, column); break;
     case 0: add_index(generator, table, out); break;
     case 1:
         text_add(out, "DROP INDEX IF EXISTS i%u", pick(generator, 1 + (uint32_t)generator->names));
@@ -366,6 +422,8 @@ void generate_statement(Generator *generator, Text *out)
     } else if (kind < 72) {
         text_add(out, "DELETE FROM t%d", table);
         add_where(generator, table, out);
+        add_returning(generator, out);
+        add_limit(generator, table, out);
     } else if (kind < 75) {
         text_add(out, "%s",
                  chance(generator, 60) ? "INSERT INTO v0 VALUES (3,4),(8,9)"

@@ -14,6 +14,7 @@ typedef struct Generator {
     int columns[TABLES]; /* c0, c1, ... of t0, t1, ... */
     int has_alias[TABLES];
     int has_rowid[TABLES];
+    int is_strict;  /* the table that is being made */
     int names;      /* given to indexes, columns, tables so far */
     int savepoints; /* open, as far as is known */
     int in_transaction;
