@@ -75,6 +75,14 @@ typedef struct Sequence {
     u8 mark[WEIR_MARK_SIZE];
 } Sequence;
 
+/* A row that REPLACE will write over: told when something follows, for the statement may yet fail. */
+typedef struct Replaced {
+    const Vdbe *vm; /* the statement, NULL for none */
+    const Table *table;
+    i64 rowid;
+    Bytes image; /* empty: the mode does not want it */
+} Replaced;
+
 struct WeirCapture {
     Setting setting;
     Setting saved;         /* what a rollback of the enabling returns to, if has_saved */
@@ -123,6 +131,7 @@ struct WeirCapture {
     const char *updating_columns; /* '1' for each column that is set; NULL if that is not known */
     i64 old_rowid;
     u64 before_size; /* of the old row's image, in `record`; 0 for none */
+    Replaced replaced;
 
     /* The table that weir_log_find has looked at, and when. */
     const Table *checked;

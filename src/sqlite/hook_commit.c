@@ -181,7 +181,8 @@ int weir_sequence_write(sqlite3 *db, const Table *log, i64 last, bool is_marking
 static void trim_buffers(Capture *capture)
 {
     enum { KEPT_BYTES = 1 << 20 };
-    Bytes *const buffers[] = {&capture->record, &capture->payload, &capture->values};
+    Bytes *const buffers[] = {&capture->record, &capture->payload, &capture->values,
+                              &capture->replaced.image};
     for (int i = 0; i < ArraySize(buffers); i++) {
         if (buffers[i]->capacity > KEPT_BYTES) {
             weir_bytes_free(buffers[i]);
@@ -309,4 +310,7 @@ void weir_statement_end(Vdbe *vm)
         weir_log_rest(db);
     }
     capture->updating = NULL;
+    if (capture->replaced.vm == vm) {
+        capture->replaced.vm = NULL;
+    }
 }

@@ -2,7 +2,9 @@
  *
  * OP_Insert and OP_Delete see every change of a rowid table in the order of effect. An UPDATE is an
  * OP_Delete followed by an OP_Insert: the first keeps the old image, the second writes the record. No other
- * change comes between the two.
+ * change comes between the two. A row that REPLACE finds at the rowid of the new one has an OP_Delete that does nothing
+ * (OPFLAG_ISNOOP): it is gone only with the OP_Insert, and what comes between may fail (a type that a STRICT table
+ * refuses, a record that is too long) where the statement has no journal.
  *
  * A WITHOUT ROWID table is written by instructions for indexes, which name no table. But where SQLite is built with the
  * preupdate hook, an OP_Insert or OP_Delete that does nothing else stands before each: in an UPDATE one OP_Delete, with
@@ -194,6 +196,45 @@ static int record_delete(Vdbe *vm, Table *table, BtCursor *cursor)
     return rc != SQLITE_OK ? rc : weir_log_append(vm, &change);
 }
 
+static int keep_replaced(Vdbe *vm, Table *table, BtCursor *cursor)
+{
+    sqlite3 *const db = vm->db;
+    Replaced *const replaced = &db->weir->replaced;
+    Span record;
+    int rc = SQLITE_OK;
+    replaced->table = table;
+    replaced->rowid = sqlite3BtreeIntegerKey(cursor);
+    replaced->image.size = 0;
+    if (wants_before(vm->weirMode)) {
+        rc = weir_row_payload(cursor, &db->weir->payload, &record);
+        if (rc == SQLITE_OK) {
+            rc = weir_image_of_record(db, table, record, replaced->rowid, &replaced->image);
+        }
+    }
+    replaced->vm = rc == SQLITE_OK ? vm : NULL;
+    return rc;
+}
+
+/* Before the next change of a row. */
+static SQLITE_NOINLINE int record_replaced(Vdbe *vm)
+{
+    sqlite3 *const db = vm->db;
+    Replaced *const replaced = &db->weir->replaced;
+    const Change change = {
+        .type = CHANGE_DELETE,
+        .table_name = replaced->table->zName,
+        .has_id = true,
+        .id = replaced->rowid,
+        .before_size = replaced->image.size,
+    };
+    replaced->vm = NULL;
+    int rc = weir_log_start(db, change.table_name);
+    if (rc == SQLITE_OK) {
+        rc = weir_image_copy(db, weir_bytes_span(&replaced->image), &db->weir->record);
+    }
+    return rc != SQLITE_OK ? rc : weir_log_append(vm, &change);
+}
+
 int weir_row_delete(Vdbe *vm, const Op *op, VdbeCursor *cursor)
 {
     Capture *const capture = vm->db->weir;
@@ -219,8 +260,15 @@ int weir_row_delete(Vdbe *vm, const Op *op, VdbeCursor *cursor)
         capture->floor = MAX(capture->floor, id);
         return SQLITE_OK;
     }
+    if (capture->replaced.vm != NULL) {
+        rc = record_replaced(vm);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
     if (!is_update) {
-        return record_delete(vm, table, cursor->uc.pCursor);
+        return (op->p2 & OPFLAG_ISNOOP) != 0 ? keep_replaced(vm, table, cursor->uc.pCursor)
+                                             : record_delete(vm, table, cursor->uc.pCursor);
     }
     /* weir_gate_update has noted the columns in the instruction before this one. */
     const bool has_columns =
@@ -307,7 +355,7 @@ int weir_row_insert(Vdbe *vm, const Op *op, VdbeCursor *cursor, Mem *data, i64 r
     if (op->p4type != P4_TABLE && cursor->pgnoRoot != SCHEMA_ROOT) {
         return SQLITE_OK;
     }
-    const int rc = ExpandBlob(data);
+    int rc = ExpandBlob(data);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -318,6 +366,12 @@ int weir_row_insert(Vdbe *vm, const Op *op, VdbeCursor *cursor, Mem *data, i64 r
     const NewRow row = {.table = op->p4.pTab, .record = record, .rowid = rowid};
     if (classify(capture, vm, row.table) != TABLE_CAPTURED) {
         return SQLITE_OK;
+    }
+    if (capture->replaced.vm != NULL) {
+        rc = record_replaced(vm);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
     }
     if ((op->p5 & OPFLAG_ISUPDATE) != 0 && capture->updating == row.table) {
         return record_update(vm, &vm->aMem[op->p3], &row);

@@ -36,6 +36,7 @@ void weir_close(sqlite3 *db)
     weir_bytes_free(&capture->record);
     weir_bytes_free(&capture->payload);
     weir_bytes_free(&capture->values);
+    weir_bytes_free(&capture->replaced.image);
     sqlite3_free(capture);
 }
 

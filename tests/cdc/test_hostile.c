@@ -251,6 +251,24 @@ static void images_that_are_too_long_together_undo_their_statement(void **state)
     }
 }
 
+/* SQLite finds that the new row is too long when it has already marked the old one for REPLACE. */
+static void a_row_that_is_too_long_replaces_nothing(void **state)
+{
+    (void)state;
+    sqlite3 *const db = open_with(":memory:", "CREATE TABLE t(x INTEGER PRIMARY KEY, a, b);"
+                                              "PRAGMA capture_data_changes_conn('full');"
+                                              "INSERT INTO t VALUES (1, 'a', 'b');"
+                                              "DELETE FROM turso_cdc; BEGIN");
+    const int limit = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 1000);
+    assert_fails(db, "REPLACE INTO t VALUES (1, zeroblob(600), zeroblob(600))", "too big");
+    run(db, "INSERT INTO t VALUES (2, 'c', 'd')");
+    (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, limit);
+    run(db, "COMMIT");
+    assert_log(db, "3 3 1 t 2 | - | [2,'c','d'] | -\n4 3 C\n");
+    assert_value(db, "SELECT group_concat(x || a || b) FROM t", "1ab,2cd");
+    close_whole(db);
+}
+
 static void a_blob_whose_record_is_too_long_takes_the_transaction_along(void **state)
 {
     (void)state;
@@ -361,6 +379,7 @@ int main(int argument_count, char **arguments)
         cmocka_unit_test(a_blob_whose_record_is_refused_takes_the_transaction_along),
         cmocka_unit_test(a_record_that_is_too_long_undoes_its_statement),
         cmocka_unit_test(images_that_are_too_long_together_undo_their_statement),
+        cmocka_unit_test(a_row_that_is_too_long_replaces_nothing),
         cmocka_unit_test(a_blob_whose_record_is_too_long_takes_the_transaction_along),
         cmocka_unit_test(texts_are_kept_byte_by_byte),
         cmocka_unit_test(a_database_that_is_read_only_cannot_be_captured),

@@ -503,3 +503,21 @@ rows SELECT change_type, table_name, id FROM turso_cdc WHERE change_type<2 AND t
   1|copy|1
   -1|p|1
   -1|p|2
+
+case a_replace_that_fails_keeps_the_row_that_it_would_replace
+sql CREATE TABLE t(x INTEGER PRIMARY KEY, y INT) STRICT; INSERT INTO t VALUES (1,1),(2,2); PRAGMA capture_data_changes_conn('full'); BEGIN; INSERT INTO t VALUES (3,3)
+fail cannot store :: REPLACE INTO t VALUES (1,x'')
+fail cannot store :: UPDATE OR REPLACE t SET x=2, y='a' WHERE x=1
+sql REPLACE INTO t VALUES (2,20); UPDATE OR REPLACE t SET x=2, y=21 WHERE x=1; COMMIT
+fail cannot store :: REPLACE INTO t VALUES (2,0),(3,'a')
+log
+  1 1 1 t 3 | - | [3,3] | -
+  2 1 -1 t 2 | [2,2] | - | -
+  3 1 1 t 2 | - | [2,20] | -
+  4 1 -1 t 2 | [2,20] | - | -
+  5 1 -1 t 1 | [1,1] | - | -
+  6 1 1 t 2 | - | [2,21] | -
+  7 1 C
+rows SELECT * FROM t
+  2|21
+  3|3
