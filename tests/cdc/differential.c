@@ -26,6 +26,7 @@ typedef struct Round {
     /* The log has an index: then statements have a journal, and what SQLite otherwise leaves of one that fails
      * with a datatype mismatch is undone. Such a round is checked by its log only. */
     int has_index;
+    int is_damaged; /* by SQLite itself */
     int transactions;
     int failures; /* statements that failed, alike */
     int statements;
@@ -178,16 +179,35 @@ static void compare(Round *round, sqlite3 *a, sqlite3 *b, const char *what)
     text_free(&y);
 }
 
-static void check_integrity(Round *round)
+/* What integrity_check finds first, but for rows that a CHECK came too late for; nothing if all is well. */
+static void find_damage(sqlite3 *db, Text *out)
 {
     sqlite3_stmt *check = NULL;
-    (void)sqlite3_prepare_v2(round->captured, "PRAGMA main.integrity_check", -1, &check, NULL);
-    if (round->problem.size == 0 && sqlite3_step(check) == SQLITE_ROW &&
-        strcmp((const char *)sqlite3_column_text(check, 0), "ok") != 0 &&
-        strstr((const char *)sqlite3_column_text(check, 0), "CHECK constraint") == NULL) {
-        text_add(&round->problem, "integrity_check: %s", sqlite3_column_text(check, 0));
+    (void)sqlite3_prepare_v2(
+        db,
+        "SELECT integrity_check FROM pragma_integrity_check WHERE "
+        "integrity_check<>'ok' AND integrity_check NOT LIKE 'CHECK constraint%'",
+        -1, &check, NULL);
+    if (sqlite3_step(check) == SQLITE_ROW) {
+        text_add(out, "%s", sqlite3_column_text(check, 0));
     }
     sqlite3_finalize(check);
+}
+
+/* A database that SQLite damages without capture too tells nothing: a type that a STRICT table refuses is found
+ * when REPLACE has already removed index entries, and without a journal they are gone. */
+static void check_integrity(Round *round)
+{
+    Text captured = {0};
+    Text plain = {0};
+    find_damage(round->captured, &captured);
+    find_damage(round->plain, &plain);
+    round->is_damaged = plain.size > 0;
+    if (round->problem.size == 0 && captured.size > 0 && !round->is_damaged) {
+        text_add(&round->problem, "integrity_check: %s", text_get(&captured));
+    }
+    text_free(&captured);
+    text_free(&plain);
 }
 
 static void finish(Round *round)
@@ -201,7 +221,8 @@ static void finish(Round *round)
     }
     compare(round, round->captured, round->plain, "contents with and without capture");
     check_integrity(round);
-    if (round->problem.size > 0 || replay_check_rules(round->captured, LOG, &round->problem)) {
+    if (round->problem.size > 0 || round->is_damaged ||
+        replay_check_rules(round->captured, LOG, &round->problem)) {
         return;
     }
     sqlite3 *const last = copy_of(round->captured);
@@ -276,6 +297,7 @@ int main(int argument_count, char **arguments)
     long transactions = 0;
     long statements = 0;
     long failures = 0;
+    long damaged = 0;
     int bad = 0;
     for (unsigned long long number = first; number < first + rounds && bad < 3; number++) {
         play(&round, seed, number, prints);
@@ -286,13 +308,15 @@ int main(int argument_count, char **arguments)
         transactions += round.transactions;
         statements += round.statements;
         failures += round.failures;
+        damaged += round.is_damaged;
         if (round.problem.size > 0) {
             bad++;
             (void)printf("--seed %llu --round %llu: %s\n", seed, number, text_get(&round.problem));
         }
         text_free(&round.problem);
     }
-    (void)printf("%ld transactions, %ld statements, %ld failed alike\n", transactions, statements,
-                 failures);
+    (void)printf("%ld transactions, %ld statements, %ld failed alike, %ld databases damaged "
+                 "without capture too\n",
+                 transactions, statements, failures, damaged);
     return bad > 0;
 }
