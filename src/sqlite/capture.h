@@ -185,6 +185,9 @@ void weir_capture_resume(sqlite3 *db, const Suspended *saved);
 void weir_capture_recheck(sqlite3 *db);
 /* Frees what *to had and leaves *from empty. */
 void weir_setting_move(Setting *to, Setting *from);
+/* Reads the schema of main again unless it is that of the open transaction. COMMIT and writing a blob do not look at it,
+ * as other statements do, and what was rolled back leaves none or an old one. */
+int weir_schema_refresh(sqlite3 *db);
 /* The table of main with that name, or NULL. */
 Table *weir_find_table(const sqlite3 *db, const char *name);
 /* Whether rows of this table of main are captured. */

@@ -205,23 +205,6 @@ void weir_transaction_reset(sqlite3 *db)
     capture->was_switched_off = false;
 }
 
-/* What rolled back the schema has left none: it is read again, without ending the transaction. */
-static int load_schema(sqlite3 *db)
-{
-    if (DbHasProperty(db, 0, DB_SchemaLoaded)) {
-        return SQLITE_OK;
-    }
-    char *message = NULL;
-    const u8 auto_commit = db->autoCommit;
-    db->autoCommit = 0;
-    sqlite3BtreeEnterAll(db);
-    const int rc = sqlite3Init(db, &message);
-    sqlite3BtreeLeaveAll(db);
-    db->autoCommit = auto_commit;
-    sqlite3DbFree(db, message);
-    return rc;
-}
-
 /* Whether the transaction wrote nothing after capture was switched off. */
 bool weir_is_all_captured(const sqlite3 *db)
 {
@@ -235,7 +218,7 @@ static int end_log(sqlite3 *db, Vdbe *vm)
     Capture *const capture = db->weir;
     const bool is_marked = (vm->weirFlags & STATEMENT_WRITES) != 0 && vm->weirMode != CAPTURE_OFF &&
                            vm->rc == SQLITE_OK;
-    int rc = load_schema(db);
+    int rc = weir_schema_refresh(db);
     const Table *const log = rc == SQLITE_OK ? weir_log_find(db) : NULL;
     if (log == NULL) {
         return rc;

@@ -40,11 +40,14 @@ static int switch_off(sqlite3 *db)
     weir_log_close(db);
     if (capture->first_id != 0) {
         /* The user may now empty the log: its ids are not to be given out again. */
-        const Table *const log = weir_log_find(db);
         i64 last = 0;
         int is_empty;
         sqlite3BtreeEnter(db->aDb[0].pBt);
-        rc = log == NULL ? SQLITE_OK : weir_log_last(db, &last, &is_empty);
+        rc = weir_schema_refresh(db);
+        const Table *const log = rc == SQLITE_OK ? weir_log_find(db) : NULL;
+        if (log != NULL) {
+            rc = weir_log_last(db, &last, &is_empty);
+        }
         if (rc == SQLITE_OK && log != NULL) {
             rc = weir_sequence_write(db, log, last, false);
         }

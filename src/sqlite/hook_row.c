@@ -410,12 +410,8 @@ int weir_row_record_all(Vdbe *vm, Table *table)
 
 /* The table of the open blob if it is captured, or NULL. The blob's own pointer to it may be old: a blob
  * outlives ALTER TABLE. */
-static Table *find_blob_table(const Vdbe *vm, const BtCursor *cursor)
+static Table *find_blob_table(const sqlite3 *db, const BtCursor *cursor)
 {
-    const sqlite3 *const db = vm->db;
-    if (weir_capture_mode(db) == CAPTURE_OFF || vm->apCsr[0]->iDb != 0) {
-        return NULL;
-    }
     const HashElem *entry = sqliteHashFirst(&db->aDb[0].pSchema->tblHash);
     while (entry != NULL) {
         Table *const table = sqliteHashData(entry);
@@ -436,12 +432,18 @@ int weir_blob_before(Vdbe *vm, BtCursor *cursor)
     if (adopted != SQLITE_OK) {
         return adopted;
     }
-    Table *const table = find_blob_table(vm, cursor);
+    if (weir_capture_mode(vm->db) == CAPTURE_OFF || vm->apCsr[0]->iDb != 0) {
+        return SQLITE_OK;
+    }
+    int rc = weir_schema_refresh(vm->db);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    Table *const table = find_blob_table(vm->db, cursor);
     if (table == NULL) {
         return SQLITE_OK;
     }
     int has_moved = 0;
-    int rc = SQLITE_OK;
     if (sqlite3BtreeCursorIsValidNN(cursor) == 0) {
         rc = sqlite3BtreeCursorRestore(cursor, &has_moved);
     }

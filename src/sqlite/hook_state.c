@@ -58,6 +58,34 @@ void weir_setting_move(Setting *to, Setting *from)
     *from = (Setting){0};
 }
 
+static bool is_schema_current(const sqlite3 *db)
+{
+    u32 cookie;
+    if (!DbHasProperty(db, 0, DB_SchemaLoaded)) {
+        return false;
+    }
+    sqlite3BtreeGetMeta(db->aDb[0].pBt, BTREE_SCHEMA_VERSION, &cookie);
+    return (int)cookie == db->aDb[0].pSchema->schema_cookie;
+}
+
+int weir_schema_refresh(sqlite3 *db)
+{
+    char *message = NULL;
+    if (is_schema_current(db)) {
+        return SQLITE_OK;
+    }
+    const u8 auto_commit = db->autoCommit;
+    weir_log_close(db);
+    sqlite3BtreeEnterAll(db);
+    sqlite3ResetOneSchema(db, 0);
+    db->autoCommit = 0; /* reading it must not end the transaction */
+    const int rc = sqlite3Init(db, &message);
+    db->autoCommit = auto_commit;
+    sqlite3BtreeLeaveAll(db);
+    sqlite3DbFree(db, message);
+    return rc;
+}
+
 Table *weir_find_table(const sqlite3 *db, const char *name)
 {
     return sqlite3HashFind(&db->aDb[0].pSchema->tblHash, name);
