@@ -293,6 +293,51 @@ static void without_the_log_pages_tell(void **state)
     assert_gaps_anew("4 - " MOVED);
 }
 
+/* SQLite makes a copy, and a database of another page size, as a writer like any other. */
+static void a_copy_is_a_gap(void **state)
+{
+    static const char *const HOWS[] = {"VACUUM INTO 'gaps_copy.db'", NULL};
+    (void)state;
+    for (size_t i = 0; i < sizeof HOWS / sizeof *HOWS; i++) {
+        sqlite3 *copy = NULL;
+        make_database("DELETE");
+        (void)unlink("gaps_copy.db");
+        sqlite3 *const db = open_plain();
+        assert_int_equal(sqlite3_open("gaps_copy.db", &copy), SQLITE_OK);
+        if (HOWS[i] != NULL) {
+            run(db, HOWS[i]);
+        } else {
+            sqlite3_backup *const backup = sqlite3_backup_init(copy, "main", db, "main");
+            assert_int_equal(sqlite3_backup_step(backup, -1), SQLITE_DONE);
+            assert_int_equal(sqlite3_backup_finish(backup), SQLITE_OK);
+        }
+        assert_gaps(db, "");
+        assert_gaps(copy, "4 - " MOVED);
+        assert_int_equal(sqlite3_close(copy), SQLITE_OK);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+}
+
+static void a_vacuum_is_a_gap_unless_the_connection_goes_on(void **state)
+{
+    (void)state;
+    make_database("DELETE");
+    sqlite3 *db = open_captured();
+    run(db, update);
+    run(db, "VACUUM");
+    run(db, update);
+    assert_gaps(db, "");
+    run(db, "VACUUM");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    db = open_captured();
+    run(db, update);
+    assert_gaps(db, "8 9 " MOVED);
+    run(db, "PRAGMA page_size=512; VACUUM");
+    run(db, update);
+    assert_gaps(db, "8 9 " MOVED "10 11 " MOVED);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void our_own_library_without_capture_makes_a_gap(void **state)
 {
     (void)state;
@@ -388,6 +433,8 @@ int main(int argument_count, char **arguments)
         cmocka_unit_test(a_new_write_ahead_log_is_a_gap),
         cmocka_unit_test(a_gap_is_found_by_any_spelling_of_the_name),
         cmocka_unit_test(without_the_log_pages_tell),
+        cmocka_unit_test(a_copy_is_a_gap),
+        cmocka_unit_test(a_vacuum_is_a_gap_unless_the_connection_goes_on),
         cmocka_unit_test(our_own_library_without_capture_makes_a_gap),
         cmocka_unit_test(switching_within_a_transaction_is_a_gap_if_something_is_written),
         cmocka_unit_test(a_lost_mark_is_told),
