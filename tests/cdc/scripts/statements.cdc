@@ -491,7 +491,7 @@ rows SELECT change_type, table_name FROM turso_cdc
   2|NULL
 
 case without_rowid_is_refused_in_every_way_it_may_be_written
-sql PRAGMA foreign_keys=1; CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(k PRIMARY KEY, p REFERENCES p ON DELETE CASCADE) WITHOUT ROWID; INSERT INTO p VALUES (1); INSERT INTO c VALUES ('a',1); PRAGMA capture_data_changes_conn('full')
+sql PRAGMA foreign_keys=1; CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(k PRIMARY KEY, p REFERENCES p ON DELETE CASCADE) WITHOUT ROWID; INSERT INTO p VALUES (1); INSERT INTO c VALUES ('a',1); PRAGMA capture_data_changes_conn('id')
 fail CDC on WITHOUT ROWID tables is not supported :: DELETE FROM p
 fail CDC on WITHOUT ROWID tables is not supported :: REPLACE INTO p VALUES (1)
 fail CDC on WITHOUT ROWID tables is not supported :: INSERT INTO c SELECT 'b', 1 WHERE 0
