@@ -14,11 +14,11 @@ static void put_double(u8 *out, double value)
     weir_word_put(out, bits);
 }
 
-/* Room for so many bytes behind what there is, and for some that may not be needed. Too long for a row is reported as
- * full: for that SQLite undoes the statement whatever it has written. */
+/* Room for so many bytes behind what there is, and for some that may not be needed. An image that is too long for any
+ * row of the log is not begun. */
 static int reserve_room(const sqlite3 *db, Bytes *out, u64 size, u64 spare)
 {
-    if (out->size + size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
+    if (size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
         return SQLITE_FULL;
     }
     return weir_bytes_reserve(out, out->size + size + spare + WEIR_WORD_SIZE);

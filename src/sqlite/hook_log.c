@@ -303,17 +303,24 @@ static u8 *put_head(const Capture *capture, const Change *change, const Stamp *s
     return at;
 }
 
-/* --- writing --- */
+/* --- writing ---
+ *
+ * A row that is longer than SQLITE_LIMIT_LENGTH is reported as full: for that SQLite undoes the statement whatever it
+ * has written. */
 
 static int append_directly(Vdbe *vm, const Change *change, const Stamp *stamp)
 {
     sqlite3 *const db = vm->db;
     Capture *const capture = db->weir;
     const u8 *const row = put_head(capture, change, stamp);
+    const u64 size = (u64)(capture->record.data + capture->record.size - row);
+    if (size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
+        return SQLITE_FULL;
+    }
     const BtreePayload payload = {
         .nKey = stamp->id,
         .pData = row,
-        .nData = (int)(capture->record.data + capture->record.size - row),
+        .nData = (int)size,
     };
     const int rc =
         sqlite3BtreeInsert(capture->cursor, &payload, BTREE_APPEND, stamp->is_first ? 0 : -1);
@@ -385,7 +392,9 @@ static int append_by_statement(Vdbe *vm, const Change *change, const Stamp *stam
     if (rc == SQLITE_OK) {
         rc = run_insert(capture, change, stamp);
     }
-    if (rc != SQLITE_OK && !db->mallocFailed) {
+    if (rc == SQLITE_TOOBIG) {
+        rc = SQLITE_FULL;
+    } else if (rc != SQLITE_OK && !db->mallocFailed) {
         sqlite3VdbeError(vm, "%s", sqlite3_errmsg(db));
     }
     /* A failure that rolled everything back has ended the transaction. */
@@ -413,10 +422,6 @@ int weir_log_append(Vdbe *vm, const Change *change)
     Capture *const capture = db->weir;
     i64 last;
     int is_empty;
-    /* Too long is reported as full: for that SQLite undoes the statement whatever it has written. */
-    if (capture->record.size > (u64)db->aLimit[SQLITE_LIMIT_LENGTH]) {
-        return SQLITE_FULL;
-    }
     int rc = weir_log_last(db, &last, &is_empty);
     if (rc != SQLITE_OK) {
         return rc;

@@ -266,7 +266,7 @@ static void images_that_are_too_long_together_undo_their_statement(void **state)
         (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 1000);
         assert_fails(db, "UPDATE t SET b=zeroblob(450), u=u || x", "database or disk is full");
         assert_int_equal(sqlite3_extended_errcode(db), SQLITE_FULL);
-        assert_fails(db, "INSERT INTO t VALUES (3, 0, 'c'), (4, zeroblob(970), 'd')", "full");
+        assert_fails(db, "INSERT INTO t VALUES (3, 0, 'c'), (4, zeroblob(985), 'd')", "full");
         assert_value(db, "SELECT group_concat(x || length(b) || u) FROM t", "1450a,25b");
         run(db, "BEGIN; INSERT INTO t VALUES (5, 0, 'e')");
         assert_fails(db, "UPDATE t SET b=zeroblob(460) WHERE x=1", "full");
