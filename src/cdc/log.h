@@ -18,7 +18,7 @@ typedef struct CdcChange {
     CdcChangeType type;
     const char *table; /* "" of a COMMIT */
     bool has_id;       /* false for a row of a WITHOUT ROWID table, which its images tell */
-    sqlite3_int64 id;  /* the rowid */
+    sqlite3_int64 id;  /* the rowid; 0 without one */
     CdcBytes before;   /* no data = not recorded, as the mode has it */
     CdcBytes after;
     CdcBytes updates;

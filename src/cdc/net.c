@@ -119,7 +119,7 @@ static WeirStatus put_row(Net *net, const CdcChange *change, const CdcField *own
         WEIR_CDC_TRY(bind_key(net, change, err));
     }
     (void)sqlite3_bind_text(net->put, 1, change->table, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(net->put, 2, change->has_id ? change->id : 0);
+    (void)sqlite3_bind_int64(net->put, 2, change->id);
     (void)sqlite3_bind_int64(net->put, 3, change->change_id);
     bind_image(net->put, 4, change->before);
     bind_image(net->put, 5, change->after);

@@ -202,6 +202,11 @@ typedef struct ColumnValue {
     const Mem *value;    /* borrowed */
 } ColumnValue;
 
+static inline bool weir_is_real_column(const Table *table, int column)
+{
+    return table->aCol[column].affinity == SQLITE_AFF_REAL;
+}
+
 /* Appends the image of a stored record. SQLITE_FULL if that makes more than a row can be, as for those below. */
 int weir_image_of_record(sqlite3 *db, Table *table, Span record, i64 rowid, Bytes *out);
 /* The same for a WITHOUT ROWID table, whose records have the columns of the key first. */

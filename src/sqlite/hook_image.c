@@ -201,11 +201,6 @@ static int default_of_column(sqlite3 *db, Table *table, Column *column, sqlite3_
     return rc;
 }
 
-static bool is_real_column(const Table *table, int column)
-{
-    return table->aCol[column].affinity == SQLITE_AFF_REAL;
-}
-
 /* What image_of_fields needs of each stored column: its value, and what that points to. */
 typedef struct FieldValue {
     Mem field;
@@ -250,7 +245,7 @@ static int image_of_fields(sqlite3 *db, Table *table, Span record, const i16 *co
         }
         Mem *const field = &fields[stored].field;
         ColumnValue *const value = &values[stored];
-        value->is_real_column = is_real_column(table, i);
+        value->is_real_column = weir_is_real_column(table, i);
         if (value->value == NULL) {
             rc = default_of_column(db, table, &table->aCol[i], &fields[stored].filled_in);
             field->flags = MEM_Null;
@@ -289,7 +284,7 @@ int weir_image_of_registers(sqlite3 *db, Table *table, const Mem *registers, Byt
         if ((table->aCol[i].colFlags & COLFLAG_VIRTUAL) == 0) {
             values[count] = (ColumnValue){
                 .column = i,
-                .is_real_column = is_real_column(table, i),
+                .is_real_column = weir_is_real_column(table, i),
                 .value = &registers[count],
             };
             count++;
@@ -316,7 +311,7 @@ static SQLITE_NOINLINE int plan_images(Capture *capture, const Table *table)
     for (int i = 0; i < table->nCol; i++) {
         const Column *const column = &table->aCol[i];
         if ((column->colFlags & COLFLAG_VIRTUAL) == 0) {
-            *kind = is_real_column(table, i) ? COLUMN_REAL : COLUMN_PLAIN;
+            *kind = weir_is_real_column(table, i) ? COLUMN_REAL : COLUMN_PLAIN;
             if (i == table->iPKey) {
                 *kind = COLUMN_ROWID;
             }

@@ -61,20 +61,26 @@ int weir_row_payload(BtCursor *cursor, Bytes *scratch, Span *out)
     return rc;
 }
 
-/* Appends the image of the row under a cursor to the record of its change; *size is that of the image. */
+/* Appends the image of the row under a cursor. */
+static int image_of_cursor(sqlite3 *db, Table *table, BtCursor *cursor, Bytes *out)
+{
+    Span record;
+    const int rc = weir_row_payload(cursor, &db->weir->payload, &record);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return HasRowid(table)
+               ? weir_image_of_record(db, table, record, sqlite3BtreeIntegerKey(cursor), out)
+               : weir_image_of_keyed_record(db, table, record, out);
+}
+
+/* The same to the record of the row's change; *size is that of the image. */
 static int put_image_of_cursor(sqlite3 *db, Table *table, BtCursor *cursor, u64 *size)
 {
-    Capture *const capture = db->weir;
-    const u64 start = capture->record.size;
-    Span record;
-    int rc = weir_row_payload(cursor, &capture->payload, &record);
-    if (rc == SQLITE_OK) {
-        rc = HasRowid(table)
-                 ? weir_image_of_record(db, table, record, sqlite3BtreeIntegerKey(cursor),
-                                        &capture->record)
-                 : weir_image_of_keyed_record(db, table, record, &capture->record);
-    }
-    *size = capture->record.size - start;
+    Bytes *const record = &db->weir->record;
+    const u64 start = record->size;
+    const int rc = image_of_cursor(db, table, cursor, record);
+    *size = record->size - start;
     return rc;
 }
 
@@ -108,7 +114,7 @@ static int put_updates(sqlite3 *db, const Mem *registers, Table *table)
         if (columns[i] == '1') {
             updates[count++] = (ColumnValue){
                 .column = i,
-                .is_real_column = table->aCol[i].affinity == SQLITE_AFF_REAL,
+                .is_real_column = weir_is_real_column(table, i),
                 .value = i == table->iPKey ? registers : register_of(registers, table, i),
             };
         }
@@ -200,16 +206,12 @@ static int keep_replaced(Vdbe *vm, Table *table, BtCursor *cursor)
 {
     sqlite3 *const db = vm->db;
     Replaced *const replaced = &db->weir->replaced;
-    Span record;
     int rc = SQLITE_OK;
     replaced->table = table;
     replaced->rowid = sqlite3BtreeIntegerKey(cursor);
     replaced->image.size = 0;
     if (wants_before(vm->weirMode)) {
-        rc = weir_row_payload(cursor, &db->weir->payload, &record);
-        if (rc == SQLITE_OK) {
-            rc = weir_image_of_record(db, table, record, replaced->rowid, &replaced->image);
-        }
+        rc = image_of_cursor(db, table, cursor, &replaced->image);
     }
     replaced->vm = rc == SQLITE_OK ? vm : NULL;
     return rc;
